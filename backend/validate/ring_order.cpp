@@ -16,7 +16,8 @@ namespace {
 using namespace ir;
 using passes::pipeline::KernelSchedule;
 using passes::pipeline::TripsKind;
-using ScheduleOp = schedule::OpKind;
+using schedule::ScheduleOp;
+using schedule::ScheduleOpKind;
 using target::RingEvent;
 using target::RingEventKind;
 
@@ -97,7 +98,7 @@ private:
   void link(std::size_t from, std::size_t to) { order_.steps[from].next.push_back(to); }
 
   /// From a step through operations to the last one, behind which some may be pending.
-  std::size_t ops(llvm::ArrayRef<schedule::Op> body, std::size_t at) {
+  std::size_t ops(llvm::ArrayRef<ScheduleOp> body, std::size_t at) {
     while (!body.empty()) {
       const std::size_t bodies = bodiesOfOneIf(body);
       at = bodies > 0 ? branches(body.take_front(bodies), flush(at)) : op(body.front(), at);
@@ -106,28 +107,28 @@ private:
     return at;
   }
 
-  std::size_t op(const schedule::Op &op, std::size_t at) {
+  std::size_t op(const ScheduleOp &op, std::size_t at) {
     switch (op.kind) {
-    case ScheduleOp::If: // of copies alone
-      for (const schedule::Op &inner : op.body)
-        if (inner.kind == ScheduleOp::Issue) addCopies(inner, {conditionOf(op.guard)});
+    case ScheduleOpKind::If: // of copies alone
+      for (const ScheduleOp &inner : op.body)
+        if (inner.kind == ScheduleOpKind::Issue) addCopies(inner, {conditionOf(op.guard)});
       return at;
-    case ScheduleOp::For: return loop(op, flush(at));
-    case ScheduleOp::Issue: addCopies(op, {}); return at;
-    case ScheduleOp::Commit:
+    case ScheduleOpKind::For: return loop(op, flush(at));
+    case ScheduleOpKind::Issue: addCopies(op, {}); return at;
+    case ScheduleOpKind::Commit:
       return copies_.areGrouped ? step(flush(at), RingEvent{RingEventKind::Commit}) : at;
-    case ScheduleOp::Drain: return copies_.leastBytes > 0 ? step(flush(at), waitFor(op)) : at;
-    case ScheduleOp::Meet: return step(flush(at), RingEvent{RingEventKind::Meet});
-    case ScheduleOp::Copy: addBoxes(op); return at;
-    case ScheduleOp::Expect: addAnnouncement(op); return at;
-    case ScheduleOp::Arrive: addArrival(op); return at;
-    case ScheduleOp::Wait: return step(flush(at), atBarrier(RingEventKind::Await, op));
-    case ScheduleOp::Advance: return at; // each thread for itself
-    case ScheduleOp::Access: return op.accesses.empty() ? mayEnd(flush(at)) : at;
-    case ScheduleOp::Signal:
-    case ScheduleOp::Fence:
-    case ScheduleOp::Init:
-    case ScheduleOp::Reset: break;
+    case ScheduleOpKind::Drain: return copies_.leastBytes > 0 ? step(flush(at), waitFor(op)) : at;
+    case ScheduleOpKind::Meet: return step(flush(at), RingEvent{RingEventKind::Meet});
+    case ScheduleOpKind::Copy: addBoxes(op); return at;
+    case ScheduleOpKind::Expect: addAnnouncement(op); return at;
+    case ScheduleOpKind::Arrive: addArrival(op); return at;
+    case ScheduleOpKind::Wait: return step(flush(at), atBarrier(RingEventKind::Await, op));
+    case ScheduleOpKind::Advance: return at; // each thread for itself
+    case ScheduleOpKind::Access: return op.accesses.empty() ? mayEnd(flush(at)) : at;
+    case ScheduleOpKind::Signal:
+    case ScheduleOpKind::Fence:
+    case ScheduleOpKind::Init:
+    case ScheduleOpKind::Reset: break;
     }
     IMBREX_UNREACHABLE("no kernel has '{0}'", schedule::info(op.kind).mnemonic);
   }
@@ -140,18 +141,18 @@ private:
 
   /// An if that is no condition of copies alone. Copies in the order of lanes are made in any case,
   /// whatever their own condition: what leaves some out is an if of the kernel's.
-  bool isBranch(const schedule::Op &op) const {
-    if (op.kind != ScheduleOp::If) return false;
+  bool isBranch(const ScheduleOp &op) const {
+    if (op.kind != ScheduleOpKind::If) return false;
     if (copies_.areInLaneOrder && !op.body.empty() && op.where != op.body.front().where)
       return true;
-    return !llvm::all_of(op.body, [](const schedule::Op &inner) {
-      return inner.kind == ScheduleOp::Issue || inner.kind == ScheduleOp::Advance;
+    return !llvm::all_of(op.body, [](const ScheduleOp &inner) {
+      return inner.kind == ScheduleOpKind::Issue || inner.kind == ScheduleOpKind::Advance;
     });
   }
 
   /// How many of the first operations are bodies of one if: none where the first is no such body.
   /// What stands behind an op that may leave a body is one by itself.
-  std::size_t bodiesOfOneIf(llvm::ArrayRef<schedule::Op> body) const {
+  std::size_t bodiesOfOneIf(llvm::ArrayRef<ScheduleOp> body) const {
     if (!isBranch(body[0])) return 0;
     if (isRest(body[0])) return 1;
     std::size_t count = 1;
@@ -161,9 +162,9 @@ private:
     return count;
   }
 
-  bool isRest(const schedule::Op &op) const { return kindOf(op.guard.trips) == TripsKind::Rest; }
+  bool isRest(const ScheduleOp &op) const { return kindOf(op.guard.trips) == TripsKind::Rest; }
 
-  RingEvent waitFor(const schedule::Op &drain) const {
+  RingEvent waitFor(const ScheduleOp &drain) const {
     std::int64_t count = drain.count;
     if (!copies_.areGrouped) count *= leastOfGroup_;
     count = std::min<std::int64_t>(count, copies_.capacity);
@@ -180,26 +181,27 @@ private:
   }
 
   /// What stands in front of a body within this one is not counted, which makes a group smaller.
-  void findLeastGroup(llvm::ArrayRef<schedule::Op> body, std::optional<std::int64_t> &least) const {
+  void findLeastGroup(llvm::ArrayRef<ScheduleOp> body, std::optional<std::int64_t> &least) const {
     std::int64_t count = 0;
-    for (const schedule::Op &op : body) {
-      const bool isOfCopies = op.kind == ScheduleOp::If && !isBranch(op); // made in any case
+    for (const ScheduleOp &op : body) {
+      const bool isOfCopies = op.kind == ScheduleOpKind::If && !isBranch(op); // made in any case
       if (isOfCopies)
-        for (const schedule::Op &inner : op.body) count += copiesCountedIn(inner);
+        for (const ScheduleOp &inner : op.body) count += copiesCountedIn(inner);
       count += copiesCountedIn(op);
       if (!isOfCopies && !op.body.empty()) findLeastGroup(op.body, least), count = 0;
-      if (op.kind == ScheduleOp::Commit) least = std::min(least.value_or(count), count), count = 0;
+      if (op.kind == ScheduleOpKind::Commit)
+        least = std::min(least.value_or(count), count), count = 0;
     }
   }
-  std::int64_t copiesCountedIn(const schedule::Op &op) const {
-    if (op.kind != ScheduleOp::Issue) return 0;
+  std::int64_t copiesCountedIn(const ScheduleOp &op) const {
+    if (op.kind != ScheduleOpKind::Issue) return 0;
     const analysis::RingCopies of = analysis::copiesOf(kernel_, ringOf(op), machine_);
     return of.areInLaneOrder ? of.countOfThread() : 0;
   }
 
   TripsKind kindOf(schedule::TripsId trips) const { return schedule_.trips[trips.index()]; }
 
-  std::size_t loop(const schedule::Op &op, std::size_t from) {
+  std::size_t loop(const ScheduleOp &op, std::size_t from) {
     const bool isAvoidable = kindOf(op.trips) == TripsKind::LoopWithoutTrips; // all can see that
     const std::size_t head = step(from);
     order_.steps.emplace_back();
@@ -213,14 +215,14 @@ private:
   }
 
   /// The bodies of an if, or what stands behind an op that may leave a body.
-  std::size_t branches(llvm::ArrayRef<schedule::Op> bodies, std::size_t from) {
+  std::size_t branches(llvm::ArrayRef<ScheduleOp> bodies, std::size_t from) {
     order_.steps.emplace_back();
     const std::size_t join = order_.steps.size() - 1;
     // A condition may turn out to be constant.
     const bool isAvoidable = !isRest(bodies.front());
     avoidable_ += isAvoidable;
     llvm::SmallVector<std::size_t, 2> starts, ends;
-    for (const schedule::Op &body : bodies) {
+    for (const ScheduleOp &body : bodies) {
       starts.push_back(step(from));
       ends.push_back(flush(ops(body.body, starts.back())));
       link(ends.back(), join);
@@ -271,13 +273,13 @@ private:
     return step(flush(at), RingEvent{RingEventKind::Meet});
   }
 
-  RingEvent atBarrier(RingEventKind kind, const schedule::Op &op,
+  RingEvent atBarrier(RingEventKind kind, const ScheduleOp &op,
                       std::int64_t amount = target::kUntold) const {
     const BarrierRange &of = barriers_[op.barrier.index()];
     return {.kind = kind, .barrier = of.first, .slots = of.slots, .amount = amount};
   }
 
-  void addArrival(const schedule::Op &op) {
+  void addArrival(const ScheduleOp &op) {
     pending_.push_back({.events = {RingEvent{RingEventKind::Gather}}, .conditions = {}});
     pending_.push_back(
         {.events = {atBarrier(RingEventKind::Arrive, op, 1)}, .conditions = {kFirstLane}});
@@ -285,16 +287,16 @@ private:
 
   Conditions ofLoader() const { return isLoadingRole_ ? Conditions{} : Conditions{kFirstThread}; }
 
-  void addAnnouncement(const schedule::Op &op) {
+  void addAnnouncement(const ScheduleOp &op) {
     pending_.push_back(
         {.events = {atBarrier(RingEventKind::Expect, op, op.bytes)}, .conditions = ofLoader()});
   }
 
-  ValueId ringOf(const schedule::Op &op) const {
+  ValueId ringOf(const ScheduleOp &op) const {
     return schedule_.rings[op.accesses.front().buffer.index()];
   }
 
-  void addBoxes(const schedule::Op &op) {
+  void addBoxes(const ScheduleOp &op) {
     const Type &type = kernel_.type(ringOf(op));
     const auto boxes = layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8);
     pending_.push_back({.events = std::vector(static_cast<std::size_t>(boxes->copies),
@@ -304,7 +306,7 @@ private:
 
   // --- copies ---
 
-  void addCopies(const schedule::Op &op, Conditions conditions) {
+  void addCopies(const ScheduleOp &op, Conditions conditions) {
     const ValueId ring = ringOf(op);
     const analysis::RingCopies of = analysis::copiesOf(kernel_, ring, machine_);
     if (!of.areAsynchronous) return;

@@ -15,7 +15,7 @@
 namespace imbrex::testing {
 namespace {
 
-using schedule::OpKind;
+using schedule::ScheduleOpKind;
 
 enum class Change : std::uint8_t {
   Without,
@@ -26,13 +26,13 @@ enum class Change : std::uint8_t {
 
 /// One op of a role, as a place in it.
 struct Place {
-  std::vector<schedule::Op> *body;
+  std::vector<schedule::ScheduleOp> *body;
   std::size_t at;
 
-  schedule::Op &op() const { return (*body)[at]; }
+  schedule::ScheduleOp &op() const { return (*body)[at]; }
 };
 
-void collect(std::vector<schedule::Op> &body, std::vector<Place> &into) {
+void collect(std::vector<schedule::ScheduleOp> &body, std::vector<Place> &into) {
   for (std::size_t i = 0; i < body.size(); ++i) {
     into.push_back({&body, i});
     collect(body[i].body, into);
@@ -45,26 +45,27 @@ std::vector<Place> placesIn(schedule::Program &program, std::size_t role) {
   return places;
 }
 
-bool orders(OpKind kind) {
-  return llvm::is_contained(
-      {OpKind::Meet, OpKind::Commit, OpKind::Drain, OpKind::Wait, OpKind::Arrive}, kind);
+bool orders(ScheduleOpKind kind) {
+  return llvm::is_contained({ScheduleOpKind::Meet, ScheduleOpKind::Commit, ScheduleOpKind::Drain,
+                             ScheduleOpKind::Wait, ScheduleOpKind::Arrive},
+                            kind);
 }
 
 /// False where there is nothing of the kind to change.
 bool change(const Place &place, Change how) {
-  schedule::Op &op = place.op();
+  schedule::ScheduleOp &op = place.op();
   switch (how) {
   case Change::Without: place.body->erase(place.body->begin() + std::ptrdiff_t(place.at)); break;
   case Change::Twice:
     if (!orders(op.kind)) return false;
-    place.body->insert(place.body->begin() + std::ptrdiff_t(place.at), schedule::Op(op));
+    place.body->insert(place.body->begin() + std::ptrdiff_t(place.at), schedule::ScheduleOp(op));
     break;
   case Change::WaitsForMore:
-    if (op.kind != OpKind::Drain || op.count == 0) return false;
+    if (op.kind != ScheduleOpKind::Drain || op.count == 0) return false;
     --op.count;
     break;
   case Change::OtherPhase:
-    if (op.kind != OpKind::Wait) return false;
+    if (op.kind != ScheduleOpKind::Wait) return false;
     op.flipped = !op.flipped;
     break;
   }
@@ -74,23 +75,24 @@ bool change(const Place &place, Change how) {
 /// What is seen by neither, and why.
 struct Unseen {
   Change how;
-  OpKind kind;
+  ScheduleOpKind kind;
   const char *target; ///< Empty: any.
   const char *why;
 };
 constexpr auto kUnseen = std::to_array<Unseen>({
-    {Change::Without, OpKind::Access, "",
+    {Change::Without, ScheduleOpKind::Access, "",
      "nothing tells a read of a slot from another load; each is counted below"},
-    {Change::Twice, OpKind::Drain, "", "two such waits are one"},
-    {Change::Twice, OpKind::Wait, "sm_90a", "two such waits are one"},
-    {Change::Twice, OpKind::Meet, "gfx942", "a loop of meetings alone may have no trips"},
-    {Change::Twice, OpKind::Meet, "gfx950", "the same, of attention, which is staged there"},
-    {Change::Without, OpKind::For, "gfx942", "the same"},
-    {Change::Without, OpKind::For, "gfx950", "the same"},
-    {Change::Without, OpKind::If, "gfx942", "what an exit says is not compared"},
-    {Change::Without, OpKind::If, "sm_90a",
+    {Change::Twice, ScheduleOpKind::Drain, "", "two such waits are one"},
+    {Change::Twice, ScheduleOpKind::Wait, "sm_90a", "two such waits are one"},
+    {Change::Twice, ScheduleOpKind::Meet, "gfx942", "a loop of meetings alone may have no trips"},
+    {Change::Twice, ScheduleOpKind::Meet, "gfx950",
+     "the same, of attention, which is staged there"},
+    {Change::Without, ScheduleOpKind::For, "gfx942", "the same"},
+    {Change::Without, ScheduleOpKind::For, "gfx950", "the same"},
+    {Change::Without, ScheduleOpKind::If, "gfx942", "what an exit says is not compared"},
+    {Change::Without, ScheduleOpKind::If, "sm_90a",
      "the other threads do what the first does, by the same code"},
-    {Change::Without, OpKind::Wait, "sm_90a", "the same, and they meet behind it"},
+    {Change::Without, ScheduleOpKind::Wait, "sm_90a", "the same, and they meet behind it"},
 });
 
 struct Made {
@@ -129,7 +131,7 @@ std::ptrdiff_t readsIn(const ir::Kernel &kernel) {
 std::ptrdiff_t readsIn(schedule::Program &program, std::size_t role) {
   std::ptrdiff_t count = 0;
   for (const Place &place : placesIn(program, role))
-    if (place.op().kind == OpKind::Access)
+    if (place.op().kind == ScheduleOpKind::Access)
       count += llvm::count_if(place.op().accesses,
                               [](const schedule::Access &access) { return !access.writes; });
   return count;
@@ -156,7 +158,7 @@ TEST_CASE("a program that does not do what the kernel does is refused") {
           for (std::size_t i = 0; i < places; ++i) {
             auto changed = made.schedule;
             const Place place = placesIn(changed.program, role)[i];
-            const OpKind kind = place.op().kind;
+            const ScheduleOpKind kind = place.op().kind;
             if (!change(place, how) || made.isRefused(changed)) continue;
             CAPTURE(role);
             CAPTURE(static_cast<int>(how));

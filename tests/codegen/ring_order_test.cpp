@@ -156,17 +156,17 @@ TEST_CASE("so many conditions that no one can look at all choices of them are co
   Diagnostics diagnostics;
   auto schedule = passes::pipeline::readSchedule(made.kernel, target->machine(), diagnostics);
   REQUIRE(schedule);
-  std::optional<schedule::Op> copy, commit;
-  schedule::forEachOp(schedule->program.roles.front().body, [&](const schedule::Op &op) {
-    if (op.kind == schedule::OpKind::Issue) copy = op;
-    if (op.kind == schedule::OpKind::Commit) commit = op;
+  std::optional<schedule::ScheduleOp> copy, commit;
+  schedule::forEachOp(schedule->program.roles.front().body, [&](const schedule::ScheduleOp &op) {
+    if (op.kind == schedule::ScheduleOpKind::Issue) copy = op;
+    if (op.kind == schedule::ScheduleOpKind::Commit) commit = op;
   });
   REQUIRE(copy);
   REQUIRE(commit);
   constexpr int kCopies = 12; // 2^12 choices
-  std::vector<schedule::Op> body;
+  std::vector<schedule::ScheduleOp> body;
   for (int i = 0; i < kCopies; ++i)
-    body.push_back({.kind = schedule::OpKind::If,
+    body.push_back({.kind = schedule::ScheduleOpKind::If,
                     .guard = {schedule::Guard::Measure::Left, schedule::TripsId(0), i},
                     .body = {*copy}});
   body.push_back(*commit);

@@ -101,7 +101,7 @@ private:
       if (chance(80))
         program_.cursors.push_back({.name = fresh("c"), .role = role_, .ring = RingId(i)});
     for (std::int32_t i = number(0, 2); i > 0; --i) makeQueue();
-    std::vector<Op> body = makeBody(0);
+    std::vector<ScheduleOp> body = makeBody(0);
     program_.roles.back().body = std::move(body);
   }
 
@@ -116,13 +116,13 @@ private:
 
   // --- operations ---
 
-  std::vector<Op> makeBody(std::int32_t depth) {
-    std::vector<Op> body;
+  std::vector<ScheduleOp> makeBody(std::int32_t depth) {
+    std::vector<ScheduleOp> body;
     for (std::int32_t i = number(0, options_.size); i > 0; --i) {
-      const auto kind = static_cast<OpKind>(number(0, std::ssize(kOps) - 1));
-      const bool hasBody = kind == OpKind::For || kind == OpKind::If;
+      const auto kind = static_cast<ScheduleOpKind>(number(0, std::ssize(kOps) - 1));
+      const bool hasBody = kind == ScheduleOpKind::For || kind == ScheduleOpKind::If;
       if (hasBody && depth == options_.nesting) continue;
-      Op op{.kind = kind};
+      ScheduleOp op{.kind = kind};
       if (!fill(op)) continue;
       if (hasBody) op.body = makeBodyOf(op, depth);
       if (chance(25)) op.cost = makeCost();
@@ -131,10 +131,10 @@ private:
     return body;
   }
 
-  std::vector<Op> makeBodyOf(const Op &op, std::int32_t depth) {
-    if (op.kind == OpKind::If) return makeBody(depth + 1);
+  std::vector<ScheduleOp> makeBodyOf(const ScheduleOp &op, std::int32_t depth) {
+    if (op.kind == ScheduleOpKind::If) return makeBody(depth + 1);
     loops_.push_back(op.trips);
-    std::vector<Op> body = makeBody(depth + 1);
+    std::vector<ScheduleOp> body = makeBody(depth + 1);
     loops_.pop_back();
     return body;
   }
@@ -146,7 +146,7 @@ private:
   }
 
   /// What the kind needs; false where the program has none of it.
-  bool fill(Op &op) {
+  bool fill(ScheduleOp &op) {
     const auto has = [&](Fields field) { return (info(op.kind).fields & field) != 0; };
     return (!has(kAccesses) || fillAccesses(op)) && (!has(kBarrier) || fillBarrier(op)) &&
            (!has(kQueue) || fillQueue(op)) && (!has(kMeeting) || fillMeeting(op)) &&
@@ -164,7 +164,7 @@ private:
     return index.cursor.valid();
   }
 
-  bool fillAccesses(Op &op) {
+  bool fillAccesses(ScheduleOp &op) {
     for (std::int32_t i = number(0, 4); i > 0; --i) {
       Access access{.buffer = any<BufferTag>(program_.buffers), .writes = chance(50)};
       const Buffer &buffer = program_[access.buffer];
@@ -180,24 +180,24 @@ private:
     return true;
   }
 
-  bool fillBarrier(Op &op) {
+  bool fillBarrier(ScheduleOp &op) {
     op.barrier = any<BarrierTag>(program_.barriers);
-    return op.kind == OpKind::Init || fillIndex(program_[op.barrier].ring, op.index);
+    return op.kind == ScheduleOpKind::Init || fillIndex(program_[op.barrier].ring, op.index);
   }
 
-  bool fillQueue(Op &op) {
+  bool fillQueue(ScheduleOp &op) {
     op.queue = any<QueueTag>(program_.queues, [&](const Queue &queue, QueueId) {
-      return queue.role == role_ && (op.kind != OpKind::Commit || queue.grouped);
+      return queue.role == role_ && (op.kind != ScheduleOpKind::Commit || queue.grouped);
     });
     return op.queue.valid();
   }
 
-  bool fillMeeting(Op &op) {
+  bool fillMeeting(ScheduleOp &op) {
     op.meeting = any<MeetingTag>(program_.meetings);
     return true;
   }
 
-  bool fillCursor(Op &op) {
+  bool fillCursor(ScheduleOp &op) {
     op.cursor = any<CursorTag>(
         program_.cursors, [&](const Cursor &cursor, CursorId) { return cursor.role == role_; });
     return op.cursor.valid();
@@ -211,7 +211,7 @@ private:
     return !trips.within.valid() || isInLoopOver(trips.within);
   }
 
-  bool fillLoop(Op &op) {
+  bool fillLoop(ScheduleOp &op) {
     op.trips = any<TripsTag>(program_.trips, [&](const Trips &trips, TripsId id) {
       return isKnown(trips) && !isInLoopOver(id);
     });
@@ -220,7 +220,7 @@ private:
     return op.trips.valid();
   }
 
-  bool fillGuard(Op &op) {
+  bool fillGuard(ScheduleOp &op) {
     op.guard.measure = oneOf({Guard::Measure::Count, Guard::Measure::Done, Guard::Measure::Left});
     op.guard.than = number(-1, 4);
     const bool ofAll = op.guard.measure == Guard::Measure::Count;
@@ -230,11 +230,11 @@ private:
     return op.guard.trips.valid();
   }
 
-  bool fillNumbers(Op &op) {
-    if (op.kind == OpKind::Wait) op.flipped = chance(40);
-    if (op.kind == OpKind::Drain)
+  bool fillNumbers(ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::Wait) op.flipped = chance(40);
+    if (op.kind == ScheduleOpKind::Drain)
       op.count = number(0, std::min(3, program_[op.queue].capacity));
-    else if (op.kind == OpKind::Expect)
+    else if (op.kind == ScheduleOpKind::Expect)
       op.count = number(0, 2);
     else if ((info(op.kind).fields & kCount) != 0 && !isGroupedIssue(op))
       op.count = oneOf({1, 1, 2, 5});
@@ -243,8 +243,8 @@ private:
   }
 
   /// Its entries are closed by `commit`, and so it has no count.
-  bool isGroupedIssue(const Op &op) const {
-    return op.kind == OpKind::Issue && program_[op.queue].grouped;
+  bool isGroupedIssue(const ScheduleOp &op) const {
+    return op.kind == ScheduleOpKind::Issue && program_[op.queue].grouped;
   }
 
   const RandomScheduleOptions &options_;

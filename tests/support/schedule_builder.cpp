@@ -28,32 +28,36 @@ QueueId RoleBuilder::queue(QueueTraits traits) {
                                                      .capacity = traits.capacity});
 }
 
-void RoleBuilder::append(Op op) {
+void RoleBuilder::append(ScheduleOp op) {
   (open_ ? *open_ : program_.roles[role_.index()].body).push_back(std::move(op));
 }
 
-std::vector<Op> RoleBuilder::body(const Block &block) {
-  std::vector<Op> ops;
-  std::vector<Op> *outer = std::exchange(open_, &ops);
+std::vector<ScheduleOp> RoleBuilder::body(const Block &block) {
+  std::vector<ScheduleOp> ops;
+  std::vector<ScheduleOp> *outer = std::exchange(open_, &ops);
   block();
   open_ = outer;
   return ops;
 }
 
 void RoleBuilder::loop(TripsId trips, std::int32_t first, std::int32_t less, const Block &block) {
-  append({.kind = OpKind::For, .trips = trips, .first = first, .less = less, .body = body(block)});
+  append({.kind = ScheduleOpKind::For,
+          .trips = trips,
+          .first = first,
+          .less = less,
+          .body = body(block)});
 }
 
 void RoleBuilder::when(Guard guard, const Block &block) {
-  append({.kind = OpKind::If, .guard = guard, .body = body(block)});
+  append({.kind = ScheduleOpKind::If, .guard = guard, .body = body(block)});
 }
 
 void RoleBuilder::access(Accesses accesses) {
-  append({.kind = OpKind::Access, .accesses = std::move(accesses)});
+  append({.kind = ScheduleOpKind::Access, .accesses = std::move(accesses)});
 }
 
 void RoleBuilder::copy(Accesses accesses, BarrierId barrier, Index at, std::int64_t bytes) {
-  append({.kind = OpKind::Copy,
+  append({.kind = ScheduleOpKind::Copy,
           .accesses = std::move(accesses),
           .barrier = barrier,
           .index = at,
@@ -61,46 +65,61 @@ void RoleBuilder::copy(Accesses accesses, BarrierId barrier, Index at, std::int6
 }
 
 void RoleBuilder::issue(QueueId queue, Accesses accesses, std::int32_t count) {
-  append({.kind = OpKind::Issue, .accesses = std::move(accesses), .count = count, .queue = queue});
+  append({.kind = ScheduleOpKind::Issue,
+          .accesses = std::move(accesses),
+          .count = count,
+          .queue = queue});
 }
 
 void RoleBuilder::wait(BarrierId barrier, Index at) {
-  append({.kind = OpKind::Wait, .barrier = barrier, .index = at});
+  append({.kind = ScheduleOpKind::Wait, .barrier = barrier, .index = at});
 }
 
 void RoleBuilder::waitFlipped(BarrierId barrier, Index at) {
-  append({.kind = OpKind::Wait, .barrier = barrier, .index = at, .flipped = true});
+  append({.kind = ScheduleOpKind::Wait, .barrier = barrier, .index = at, .flipped = true});
 }
 
 void RoleBuilder::arrive(BarrierId barrier, Index at, std::int32_t count) {
-  append({.kind = OpKind::Arrive, .barrier = barrier, .index = at, .count = count});
+  append({.kind = ScheduleOpKind::Arrive, .barrier = barrier, .index = at, .count = count});
 }
 
 void RoleBuilder::expect(BarrierId barrier, Index at, std::int64_t bytes, std::int32_t count) {
-  append({.kind = OpKind::Expect, .barrier = barrier, .index = at, .count = count, .bytes = bytes});
+  append({.kind = ScheduleOpKind::Expect,
+          .barrier = barrier,
+          .index = at,
+          .count = count,
+          .bytes = bytes});
 }
 
 void RoleBuilder::signal(QueueId queue, BarrierId barrier, Index at) {
-  append({.kind = OpKind::Signal, .barrier = barrier, .index = at, .queue = queue});
+  append({.kind = ScheduleOpKind::Signal, .barrier = barrier, .index = at, .queue = queue});
 }
 
-void RoleBuilder::commit(QueueId queue) { append({.kind = OpKind::Commit, .queue = queue}); }
+void RoleBuilder::commit(QueueId queue) {
+  append({.kind = ScheduleOpKind::Commit, .queue = queue});
+}
 
 void RoleBuilder::drain(QueueId queue, std::int32_t count) {
-  append({.kind = OpKind::Drain, .count = count, .queue = queue});
+  append({.kind = ScheduleOpKind::Drain, .count = count, .queue = queue});
 }
 
-void RoleBuilder::meet(MeetingId meeting) { append({.kind = OpKind::Meet, .meeting = meeting}); }
+void RoleBuilder::meet(MeetingId meeting) {
+  append({.kind = ScheduleOpKind::Meet, .meeting = meeting});
+}
 
-void RoleBuilder::fence() { append({.kind = OpKind::Fence}); }
+void RoleBuilder::fence() { append({.kind = ScheduleOpKind::Fence}); }
 
-void RoleBuilder::init(BarrierId barrier) { append({.kind = OpKind::Init, .barrier = barrier}); }
+void RoleBuilder::init(BarrierId barrier) {
+  append({.kind = ScheduleOpKind::Init, .barrier = barrier});
+}
 
 void RoleBuilder::advance(Index cursor) {
-  append({.kind = OpKind::Advance, .cursor = cursor.cursor});
+  append({.kind = ScheduleOpKind::Advance, .cursor = cursor.cursor});
 }
 
-void RoleBuilder::reset(Index cursor) { append({.kind = OpKind::Reset, .cursor = cursor.cursor}); }
+void RoleBuilder::reset(Index cursor) {
+  append({.kind = ScheduleOpKind::Reset, .cursor = cursor.cursor});
+}
 
 TripsId ScheduleBuilder::trips(std::string name, TripsId within, std::int32_t least) {
   return append<TripsTag>(program_.trips,

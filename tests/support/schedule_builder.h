@@ -104,12 +104,12 @@ public:
   void reset(schedule::Index cursor);
 
 private:
-  void append(schedule::Op op);
-  std::vector<schedule::Op> body(const Block &block);
+  void append(schedule::ScheduleOp op);
+  std::vector<schedule::ScheduleOp> body(const Block &block);
 
   schedule::Program &program_;
   schedule::RoleId role_;
-  std::vector<schedule::Op> *open_ = nullptr; ///< The innermost loop's or condition's body.
+  std::vector<schedule::ScheduleOp> *open_ = nullptr; ///< The innermost loop's or condition's body.
 };
 
 class ScheduleBuilder {

@@ -5,7 +5,7 @@
 
 namespace imbrex::testing {
 
-using schedule::OpKind;
+using schedule::ScheduleOpKind;
 
 namespace {
 
@@ -50,7 +50,7 @@ void Machine::findWhatHasProxies() {
       if (!step.isAsync) continue;
       for (const CellAccess &access : step.accesses)
         hasProxyCell_[access.cell] = traces_.isShared[access.cell];
-      const bool arrives = step.kind == OpKind::Copy || step.kind == OpKind::Signal;
+      const bool arrives = step.kind == ScheduleOpKind::Copy || step.kind == ScheduleOpKind::Signal;
       if (arrives) hasProxyBarrier_[step.barrier] = true;
     }
 }
@@ -59,7 +59,7 @@ void Machine::findOrderlyMeetings() {
   std::vector<std::set<std::uint32_t>> agents, parties;
   for (std::uint32_t agent = 0; agent < traces_.agents.size(); ++agent)
     for (const Step &step : traces_.agents[agent]) {
-      if (step.kind != OpKind::Meet) continue;
+      if (step.kind != ScheduleOpKind::Meet) continue;
       agents.resize(std::max<std::size_t>(agents.size(), step.number + 1));
       parties.resize(agents.size());
       agents[step.number].insert(agent);
@@ -95,9 +95,9 @@ const Step *Machine::next(const MachineState &state, std::uint32_t agent) const 
 bool Machine::collides(const MachineState &state) const {
   for (std::uint32_t a = 0; a < traces_.agents.size(); ++a) {
     const Step *one = next(state, a);
-    if (!one || one->kind != OpKind::Access) continue;
+    if (!one || one->kind != ScheduleOpKind::Access) continue;
     for (std::uint32_t b = a + 1; b < traces_.agents.size(); ++b)
-      if (const Step *other = next(state, b); other && other->kind == OpKind::Access)
+      if (const Step *other = next(state, b); other && other->kind == ScheduleOpKind::Access)
         if (conflict(*one, *other)) return true;
   }
   return false;
@@ -107,10 +107,10 @@ bool Machine::collides(const MachineState &state) const {
 /// that could, the access races with it, which is found out at once. What it writes for the async
 /// proxy, others' fences can be before or behind.
 bool Machine::independent(const MachineState &state, const Step &step) const {
-  if (step.kind == OpKind::Drain) return queue(state, step.queue).ended >= step.ended;
-  if (step.kind == OpKind::Meet) return orderly_[step.number];
-  if (step.kind == OpKind::Fence) return !anyUnseen(state);
-  return (step.kind == OpKind::Access || step.kind == OpKind::Issue) &&
+  if (step.kind == ScheduleOpKind::Drain) return queue(state, step.queue).ended >= step.ended;
+  if (step.kind == ScheduleOpKind::Meet) return orderly_[step.number];
+  if (step.kind == ScheduleOpKind::Fence) return !anyUnseen(state);
+  return (step.kind == ScheduleOpKind::Access || step.kind == ScheduleOpKind::Issue) &&
          std::ranges::all_of(step.accesses, [&](const CellAccess &access) {
            const bool isForProxy = access.writes && !step.isAsync && hasProxyCell_[access.cell];
            return private_[access.cell] && !isForProxy;
@@ -126,8 +126,8 @@ std::optional<Move> Machine::independentMove(const MachineState &state) const {
 }
 
 bool Machine::enabled(const MachineState &state, const Step &step) const {
-  if (step.kind == OpKind::Drain) return mayEnd(state, step);
-  if (step.kind != OpKind::Wait) return true;
+  if (step.kind == ScheduleOpKind::Drain) return mayEnd(state, step);
+  if (step.kind != ScheduleOpKind::Wait) return true;
   const Barrier at = barrier(state, step.barrier);
   return !at.initialised || at.odd != step.parity;
 }
@@ -150,7 +150,7 @@ void Machine::forEachMove(const MachineState &state,
       use({Move::Kind::Step, agent});
   for (std::uint32_t which = 0; which < traces_.pendings.size(); ++which)
     if (const Step &step = stepOf(traces_.pendings[which]);
-        pending(state, which) && (step.kind == OpKind::Copy || mayEnd(state, step)))
+        pending(state, which) && (step.kind == ScheduleOpKind::Copy || mayEnd(state, step)))
       use({Move::Kind::Arrive, which});
   for (std::uint32_t which = 0; which < traces_.queues.size(); ++which)
     if (mayTurn(state, which)) use({Move::Kind::Turn, which});
@@ -168,38 +168,38 @@ std::optional<Failure> Machine::apply(MachineState &state, const Move &move) con
 
 Machine::Outcome Machine::step(MachineState &state, std::uint32_t agent) const {
   const Step &step = *next(state, agent);
-  if (step.kind == OpKind::Meet) return meet(state, agent, step);
+  if (step.kind == ScheduleOpKind::Meet) return meet(state, agent, step);
   ++state[agent];
   return perform(state, step);
 }
 
 Machine::Outcome Machine::perform(MachineState &state, const Step &step) const {
   switch (step.kind) {
-  case OpKind::Access: {
+  case ScheduleOpKind::Access: {
     const Outcome outcome = begin(state, step);
     if (!outcome) end(state, step);
     return outcome;
   }
-  case OpKind::Issue: return issue(state, step);
-  case OpKind::Copy:
-  case OpKind::Signal: {
+  case ScheduleOpKind::Issue: return issue(state, step);
+  case ScheduleOpKind::Copy:
+  case ScheduleOpKind::Signal: {
     if (const Outcome outcome = reach(state, step)) return outcome;
     const Outcome outcome = begin(state, step);
     state[pendings_ + step.pending / 32] |= 1u << step.pending % 32;
     return outcome;
   }
-  case OpKind::Wait: return reach(state, step);
-  case OpKind::Arrive: return arrive(state, step, step.count, 0);
-  case OpKind::Expect: return arrive(state, step, step.count, step.bytes);
-  case OpKind::Drain: return endOperations(state, step.queue, step.ended);
-  case OpKind::Init: initialise(state, step); return std::nullopt;
-  case OpKind::Fence: fence(state); return std::nullopt;
-  case OpKind::Meet:
-  case OpKind::Commit:
-  case OpKind::Advance:
-  case OpKind::Reset:
-  case OpKind::For:
-  case OpKind::If: return std::nullopt;
+  case ScheduleOpKind::Wait: return reach(state, step);
+  case ScheduleOpKind::Arrive: return arrive(state, step, step.count, 0);
+  case ScheduleOpKind::Expect: return arrive(state, step, step.count, step.bytes);
+  case ScheduleOpKind::Drain: return endOperations(state, step.queue, step.ended);
+  case ScheduleOpKind::Init: initialise(state, step); return std::nullopt;
+  case ScheduleOpKind::Fence: fence(state); return std::nullopt;
+  case ScheduleOpKind::Meet:
+  case ScheduleOpKind::Commit:
+  case ScheduleOpKind::Advance:
+  case ScheduleOpKind::Reset:
+  case ScheduleOpKind::For:
+  case ScheduleOpKind::If: return std::nullopt;
   }
   return std::nullopt;
 }
@@ -231,7 +231,7 @@ Machine::Outcome Machine::meet(MachineState &state, std::uint32_t agent, const S
 Machine::Outcome Machine::arrivePending(MachineState &state, std::uint32_t which) const {
   const Step &step = stepOf(traces_.pendings[which]);
   state[pendings_ + which / 32] &= ~(1u << which % 32);
-  if (step.kind == OpKind::Copy) {
+  if (step.kind == ScheduleOpKind::Copy) {
     end(state, step);
     return arrive(state, step, 0, -step.bytes);
   }

@@ -15,7 +15,7 @@ using namespace schedule;
 
 namespace {
 
-using Body = std::vector<Op>;
+using Body = std::vector<ScheduleOp>;
 
 /// An operation, where it stands.
 struct Place {
@@ -25,7 +25,7 @@ struct Place {
   Body *outer = nullptr;   ///< The list that has the loop or condition in which it stands,
   std::size_t outerAt = 0; ///< and the place of that.
 
-  Op &op() const { return (*body)[at]; }
+  ScheduleOp &op() const { return (*body)[at]; }
 };
 
 void collect(const Role &role, Body &body, Body *outer, std::size_t outerAt,
@@ -117,16 +117,16 @@ private:
   }
 
   static Text drop(const Place &place) {
-    if (place.op().kind == OpKind::Access) return "";
+    if (place.op().kind == ScheduleOpKind::Access) return "";
     Text what = nameOf(place.op()) + " is left out";
     place.body->erase(place.body->begin() + std::ptrdiff_t(place.at));
     return what;
   }
 
   static Text repeat(const Place &place) {
-    if (place.op().kind == OpKind::Access) return "";
+    if (place.op().kind == ScheduleOpKind::Access) return "";
     Text what = nameOf(place.op()) + " is done twice";
-    place.body->insert(place.body->begin() + std::ptrdiff_t(place.at), Op(place.op()));
+    place.body->insert(place.body->begin() + std::ptrdiff_t(place.at), ScheduleOp(place.op()));
     return what;
   }
 
@@ -142,7 +142,7 @@ private:
 
   /// Past the neighbour, or into it where it is a condition.
   static Text moveBetween(Body &body, std::size_t from, std::size_t to, bool up) {
-    if (body[to].kind != OpKind::If) {
+    if (body[to].kind != ScheduleOpKind::If) {
       std::swap(body[from], body[to]);
       return std::string(up ? "before " : "behind ") + nameOf(body[from]);
     }
@@ -155,7 +155,7 @@ private:
   /// Out of a condition or a loop, in front of it where it is the first there, else behind it.
   static Text moveOut(const Place &place) {
     if (!place.outer) return "";
-    Op op = std::move(place.op());
+    ScheduleOp op = std::move(place.op());
     const std::size_t to = place.outerAt + (place.at == 0 ? 0 : 1);
     place.body->erase(place.body->begin() + std::ptrdiff_t(place.at));
     Text what = nameOf(op) + " goes out of its " + std::string(place.at == 0 ? "beginning" : "end");
@@ -163,13 +163,13 @@ private:
     return what;
   }
 
-  static Text flip(Op &op) {
-    if (op.kind != OpKind::Wait) return "";
+  static Text flip(ScheduleOp &op) {
+    if (op.kind != ScheduleOpKind::Wait) return "";
     op.flipped = !op.flipped;
     return nameOf(op) + " waits for the other parity";
   }
 
-  Text changeCount(Op &op, const std::string &name) {
+  Text changeCount(ScheduleOp &op, const std::string &name) {
     const std::uint32_t fields = info(op.kind).fields;
     if ((fields & kBytes) && below(2) == 0) {
       op.bytes += oneMoreOrLess();
@@ -179,7 +179,7 @@ private:
     return change(op.count, "the count of " + name);
   }
 
-  Text changeOffset(Op &op, const std::string &name) {
+  Text changeOffset(ScheduleOp &op, const std::string &name) {
     std::vector<Index *> indices;
     if ((info(op.kind).fields & kBarrier) && op.index.cursor.valid()) indices.push_back(&op.index);
     for (Access &access : op.accesses)
@@ -191,7 +191,7 @@ private:
   }
 
   /// To another barrier of the same ring, or another of the role's cursors in it.
-  Text retarget(const Role &role, Op &op, const std::string &name) {
+  Text retarget(const Role &role, ScheduleOp &op, const std::string &name) {
     if (info(op.kind).fields & kBarrier) {
       std::vector<BarrierId> others;
       for (std::uint32_t b = 0; b < program_.barriers.size(); ++b)
@@ -208,7 +208,8 @@ private:
     if (!cursor) return "";
     for (std::uint32_t c = 0; c < program_.cursors.size(); ++c)
       if (CursorId(c) != *cursor && &program_[program_.cursors[c].role] == &role &&
-          (op.kind == OpKind::Advance || program_.cursors[c].ring == program_[*cursor].ring))
+          (op.kind == ScheduleOpKind::Advance ||
+           program_.cursors[c].ring == program_[*cursor].ring))
         others.push_back(CursorId(c));
     const CursorId *other = pick(others);
     if (!other) return "";
@@ -216,7 +217,7 @@ private:
     return name + " goes by '" + program_[*other].name + "'";
   }
 
-  static CursorId *cursorOf(Op &op) {
+  static CursorId *cursorOf(ScheduleOp &op) {
     if (info(op.kind).fields & kCursor) return &op.cursor;
     if ((info(op.kind).fields & kBarrier) && op.index.cursor.valid()) return &op.index.cursor;
     for (Access &access : op.accesses)
@@ -224,7 +225,7 @@ private:
     return nullptr;
   }
 
-  static std::string nameOf(const Op &op) { return std::string(info(op.kind).mnemonic); }
+  static std::string nameOf(const ScheduleOp &op) { return std::string(info(op.kind).mnemonic); }
 
   Program program_;
   std::string before_; ///< Its text.

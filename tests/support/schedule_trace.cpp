@@ -114,34 +114,34 @@ private:
 
   static void reset(Position &cursor) { cursor = {.use = 0, .before = cursor.before + cursor.use}; }
 
-  void run(const std::vector<Op> &body) {
-    for (const Op &op : body) run(op);
+  void run(const std::vector<ScheduleOp> &body) {
+    for (const ScheduleOp &op : body) run(op);
   }
 
-  void run(const Op &op) {
+  void run(const ScheduleOp &op) {
     switch (op.kind) {
-    case OpKind::For: runLoop(op); return;
-    case OpKind::If:
+    case ScheduleOpKind::For: runLoop(op); return;
+    case ScheduleOpKind::If:
       if (measure(op.guard) > op.guard.than) run(op.body);
       return;
-    case OpKind::Advance: ++cursors_[op.cursor.index()].use; return;
-    case OpKind::Reset: reset(cursors_[op.cursor.index()]); return;
-    case OpKind::Commit: ++queues_[op.queue.index()].issued; return;
-    case OpKind::Access:
-    case OpKind::Copy:
-    case OpKind::Issue:
-    case OpKind::Wait:
-    case OpKind::Arrive:
-    case OpKind::Expect:
-    case OpKind::Signal:
-    case OpKind::Drain:
-    case OpKind::Meet:
-    case OpKind::Fence:
-    case OpKind::Init: context_.traces.agents[agent_].push_back(step(op)); return;
+    case ScheduleOpKind::Advance: ++cursors_[op.cursor.index()].use; return;
+    case ScheduleOpKind::Reset: reset(cursors_[op.cursor.index()]); return;
+    case ScheduleOpKind::Commit: ++queues_[op.queue.index()].issued; return;
+    case ScheduleOpKind::Access:
+    case ScheduleOpKind::Copy:
+    case ScheduleOpKind::Issue:
+    case ScheduleOpKind::Wait:
+    case ScheduleOpKind::Arrive:
+    case ScheduleOpKind::Expect:
+    case ScheduleOpKind::Signal:
+    case ScheduleOpKind::Drain:
+    case ScheduleOpKind::Meet:
+    case ScheduleOpKind::Fence:
+    case ScheduleOpKind::Init: context_.traces.agents[agent_].push_back(step(op)); return;
     }
   }
 
-  void runLoop(const Op &op) {
+  void runLoop(const ScheduleOp &op) {
     const std::int64_t end = tripsOf(op.trips) - op.less;
     auto &trip = trips_[op.trips.index()];
     const auto outer = trip;
@@ -167,19 +167,19 @@ private:
     return 0;
   }
 
-  Step step(const Op &op) {
+  Step step(const ScheduleOp &op) {
     const std::uint32_t fields = info(op.kind).fields;
     Step step = {
         .kind = op.kind, .isAsync = program_.isAsync(op), .count = op.count, .bytes = op.bytes};
     for (const Access &access : op.accesses) append(access, step.accesses);
     if (fields & kBarrier) setBarrier(op, step);
     if (fields & kQueue) setQueue(op, step);
-    if (op.kind == OpKind::Copy || op.kind == OpKind::Signal) {
+    if (op.kind == ScheduleOpKind::Copy || op.kind == ScheduleOpKind::Signal) {
       step.pending = unsignedOf(std::ssize(context_.traces.pendings));
       context_.traces.pendings.push_back(
           {agent_, unsignedOf(std::ssize(context_.traces.agents[agent_]))});
     }
-    if (op.kind == OpKind::Meet) {
+    if (op.kind == ScheduleOpKind::Meet) {
       step.number = unsignedOf(program_[op.meeting].number);
       step.parties = unsignedOf(program_[op.meeting].parties);
     }
@@ -201,29 +201,30 @@ private:
       to.push_back({.cell = cell, .content = content.first->second, .writes = access.writes});
   }
 
-  void setBarrier(const Op &op, Step &step) const {
+  void setBarrier(const ScheduleOp &op, Step &step) const {
     const std::int64_t depth = program_.depthOf(program_[op.barrier].ring);
     const std::int64_t use = useOf(op.index), phase = floorDivide(use, depth);
     step.barrier = context_.firstBarrier[op.barrier.index()];
-    if (op.kind == OpKind::Init)
+    if (op.kind == ScheduleOpKind::Init)
       step.barriers = unsignedOf(depth);
     else
       step.barrier += unsignedOf(use - phase * depth);
     step.parity = (phase % 2 != 0) != op.flipped;
   }
 
-  void setQueue(const Op &op, Step &step) {
+  void setQueue(const ScheduleOp &op, Step &step) {
     Queued &queue = queues_[op.queue.index()];
     const bool grouped = program_[op.queue].grouped;
     step.queue = queue.name;
-    if (op.kind == OpKind::Issue) {
+    if (op.kind == ScheduleOpKind::Issue) {
       if (!grouped) queue.issued += op.count;
       queue.entries.push_back(grouped ? queue.issued + 1 : queue.issued);
       context_.traces.queues[queue.name].operations.push_back(
           unsignedOf(std::ssize(context_.traces.agents[agent_])));
     }
-    const std::int64_t done = op.kind == OpKind::Drain ? queue.issued - op.count
-                                                       : std::numeric_limits<std::int64_t>::max();
+    const std::int64_t done = op.kind == ScheduleOpKind::Drain
+                                  ? queue.issued - op.count
+                                  : std::numeric_limits<std::int64_t>::max();
     step.ended = unsignedOf(std::ranges::upper_bound(queue.entries, done) - queue.entries.begin());
   }
 
@@ -242,9 +243,10 @@ private:
   std::vector<Queued> queues_;
 };
 
-bool initialises(const std::vector<Op> &body, BarrierId barrier) {
-  return std::ranges::any_of(body, [&](const Op &op) {
-    return (op.kind == OpKind::Init && op.barrier == barrier) || initialises(op.body, barrier);
+bool initialises(const std::vector<ScheduleOp> &body, BarrierId barrier) {
+  return std::ranges::any_of(body, [&](const ScheduleOp &op) {
+    return (op.kind == ScheduleOpKind::Init && op.barrier == barrier) ||
+           initialises(op.body, barrier);
   });
 }
 

@@ -19,7 +19,7 @@ struct CellAccess {
 };
 
 struct Step {
-  schedule::OpKind kind;
+  schedule::ScheduleOpKind kind;
   std::vector<CellAccess> accesses = {};
   bool isAsync = false;       ///< It reaches cells and barriers through the async proxy.
   std::uint32_t barrier = 0;  ///< A slot of a barrier; the first one for `Init`.

@@ -23,8 +23,10 @@ inline schedule::TurnLoop pingPongHalf(std::int32_t warps = 8) {
   const auto piece = [&](const std::string &name, std::array<bool, 2> readBy) {
     const BufferId buffer = build.buffer({.name = name, .bytes = 16384, .parts = warps});
     loop.pieces.push_back({.buffer = buffer, .entries = 4, .readBy = readBy});
-    loop.issues.push_back(
-        {.kind = OpKind::Issue, .accesses = {own(write(buffer))}, .count = 4, .queue = loop.loads});
+    loop.issues.push_back({.kind = ScheduleOpKind::Issue,
+                           .accesses = {own(write(buffer))},
+                           .count = 4,
+                           .queue = loop.loads});
     return buffer;
   };
   const BufferId a1 = piece("A1", {false, true}), a0 = piece("A0", {true, false});
@@ -34,9 +36,9 @@ inline schedule::TurnLoop pingPongHalf(std::int32_t warps = 8) {
   loop.trips = k;
   loop.readsEndLate = true;
   const auto fragments = [&](const std::vector<BufferId> &of) {
-    std::vector<Op> ops;
+    std::vector<ScheduleOp> ops;
     for (const BufferId buffer : of)
-      ops.push_back({.kind = OpKind::Issue, .accesses = {read(buffer)}, .queue = reads});
+      ops.push_back({.kind = ScheduleOpKind::Issue, .accesses = {read(buffer)}, .queue = reads});
     return ops;
   };
   loop.clusters = {

@@ -6,37 +6,37 @@ namespace imbrex::schedule {
 
 namespace {
 
-bool isOrdering(OpKind kind) {
+bool isOrdering(ScheduleOpKind kind) {
   switch (kind) {
-  case OpKind::Wait:
-  case OpKind::Arrive:
-  case OpKind::Expect:
-  case OpKind::Signal:
-  case OpKind::Drain:
-  case OpKind::Fence:
-  case OpKind::Init: return true;
-  case OpKind::Access:
-  case OpKind::Copy:
-  case OpKind::Issue:
-  case OpKind::Commit:
-  case OpKind::Meet:
-  case OpKind::Advance:
-  case OpKind::Reset:
-  case OpKind::For:
-  case OpKind::If: return false;
+  case ScheduleOpKind::Wait:
+  case ScheduleOpKind::Arrive:
+  case ScheduleOpKind::Expect:
+  case ScheduleOpKind::Signal:
+  case ScheduleOpKind::Drain:
+  case ScheduleOpKind::Fence:
+  case ScheduleOpKind::Init: return true;
+  case ScheduleOpKind::Access:
+  case ScheduleOpKind::Copy:
+  case ScheduleOpKind::Issue:
+  case ScheduleOpKind::Commit:
+  case ScheduleOpKind::Meet:
+  case ScheduleOpKind::Advance:
+  case ScheduleOpKind::Reset:
+  case ScheduleOpKind::For:
+  case ScheduleOpKind::If: return false;
   }
   return false;
 }
 
-void strip(std::vector<Op> &body) {
-  for (Op &op : body) {
+void strip(std::vector<ScheduleOp> &body) {
+  for (ScheduleOp &op : body) {
     strip(op.body);
-    if (op.kind != OpKind::Copy) continue;
+    if (op.kind != ScheduleOpKind::Copy) continue;
     op.barrier = {};
     op.index = {};
   }
-  std::erase_if(body, [](const Op &op) {
-    return isOrdering(op.kind) || (op.kind == OpKind::If && op.body.empty());
+  std::erase_if(body, [](const ScheduleOp &op) {
+    return isOrdering(op.kind) || (op.kind == ScheduleOpKind::If && op.body.empty());
   });
 }
 

@@ -63,8 +63,8 @@ std::string aboutRoles(const schedule::Program &program) {
 bool isOfLoop(const schedule::Program &program, schedule::TripsId trips) {
   bool isLoop = false;
   for (const schedule::Role &role : program.roles)
-    schedule::forEachOp(role.body, [&](const schedule::Op &op) {
-      isLoop |= op.kind == schedule::OpKind::For && op.trips == trips;
+    schedule::forEachOp(role.body, [&](const schedule::ScheduleOp &op) {
+      isLoop |= op.kind == schedule::ScheduleOpKind::For && op.trips == trips;
     });
   return isLoop;
 }

@@ -72,9 +72,10 @@ Result<void> checkNumbers(const machine::Machine &machine) {
 Result<void> checkWork(const schedule::Program &work) {
   if (work.roles.size() != 1 || !work.rings.empty()) return {};
   Result<void> sound;
-  schedule::forEachOp(work.roles.front().body, [&](const schedule::Op &op) {
+  schedule::forEachOp(work.roles.front().body, [&](const schedule::ScheduleOp &op) {
     constexpr std::uint16_t kWork = schedule::kAccesses | schedule::kLoop | schedule::kGuard;
-    const bool isWork = (info(op.kind).fields & kWork) != 0 || op.kind == schedule::OpKind::Commit;
+    const bool isWork =
+        (info(op.kind).fields & kWork) != 0 || op.kind == schedule::ScheduleOpKind::Commit;
     if (sound && !isWork) sound = fail(Diag::ScheduleOrderedWork, op.where, info(op.kind).mnemonic);
   });
   return sound;

@@ -10,8 +10,9 @@ namespace imbrex::passes::pipeline {
 namespace {
 
 using namespace ir;
+using schedule::ScheduleOp;
+using schedule::ScheduleOpKind;
 using Measure = schedule::Guard::Measure;
-using ScheduleOp = schedule::OpKind;
 
 class Applier {
 public:
@@ -38,44 +39,44 @@ private:
   // --- the order ---
 
   /// The body that the loop is in: the role's, or that of a loop around.
-  const std::vector<schedule::Op> &plannedAround(std::size_t role = 0) const {
-    const std::vector<schedule::Op> *ops = &order_.program.roles[role].body;
+  const std::vector<ScheduleOp> &plannedAround(std::size_t role = 0) const {
+    const std::vector<ScheduleOp> *ops = &order_.program.roles[role].body;
     while (!isPlannedLoop(ops->back())) ops = &ops->back().body;
     return *ops;
   }
-  bool isPlannedLoop(const schedule::Op &op) const {
-    return op.kind == ScheduleOp::For && op.trips == order_.trips;
+  bool isPlannedLoop(const ScheduleOp &op) const {
+    return op.kind == ScheduleOpKind::For && op.trips == order_.trips;
   }
 
   /// What orders copies.
-  void write(const schedule::Op &op, Builder &to) {
+  void write(const ScheduleOp &op, Builder &to) {
     to.setLocation(op.where.known() ? op.where : loop_->where);
     switch (op.kind) {
-    case ScheduleOp::Commit: return void(to.create(OpKind::RingCommit, {}, {}));
-    case ScheduleOp::Drain:
+    case ScheduleOpKind::Commit: return void(to.create(OpKind::RingCommit, {}, {}));
+    case ScheduleOpKind::Drain:
       return void(to.create(OpKind::RingDrain, {}, {}, CountAttrs{.count = op.count}));
-    case ScheduleOp::Meet: return void(to.create(OpKind::Meet, {}, {}));
-    case ScheduleOp::Advance: return; // a ring goes on by itself
-    case ScheduleOp::Wait:
+    case ScheduleOpKind::Meet: return void(to.create(OpKind::Meet, {}, {}));
+    case ScheduleOpKind::Advance: return; // a ring goes on by itself
+    case ScheduleOpKind::Wait:
       return void(
           to.create(OpKind::BarrierWait, barrier(op), {}, WaitAttrs{.flipped = op.flipped}));
-    case ScheduleOp::Arrive: return void(to.create(OpKind::BarrierArrive, barrier(op), {}));
-    case ScheduleOp::Expect:
+    case ScheduleOpKind::Arrive: return void(to.create(OpKind::BarrierArrive, barrier(op), {}));
+    case ScheduleOpKind::Expect:
       return void(to.create(OpKind::BarrierExpect, barrier(op), {}, BytesAttrs{.bytes = op.bytes}));
-    case ScheduleOp::Copy:
-    case ScheduleOp::Issue:
-    case ScheduleOp::If:
-    case ScheduleOp::Access:
-    case ScheduleOp::Signal:
-    case ScheduleOp::Fence:
-    case ScheduleOp::Init:
-    case ScheduleOp::Reset:
-    case ScheduleOp::For: break;
+    case ScheduleOpKind::Copy:
+    case ScheduleOpKind::Issue:
+    case ScheduleOpKind::If:
+    case ScheduleOpKind::Access:
+    case ScheduleOpKind::Signal:
+    case ScheduleOpKind::Fence:
+    case ScheduleOpKind::Init:
+    case ScheduleOpKind::Reset:
+    case ScheduleOpKind::For: break;
     }
     IMBREX_UNREACHABLE("a plan of a loop has '{0}'", info(op.kind).mnemonic);
   }
 
-  ValueId barrier(const schedule::Op &op) const { return barriers_[op.barrier.index()]; }
+  ValueId barrier(const ScheduleOp &op) const { return barriers_[op.barrier.index()]; }
 
   // --- rings ---
 
@@ -108,7 +109,7 @@ private:
     return isOfAll ? kernel_->threads().warps : planned.arrivals;
   }
 
-  void load(Builder &to, const schedule::Op &planned, const Renamed &names) {
+  void load(Builder &to, const ScheduleOp &planned, const Renamed &names) {
     const std::size_t load = planned.accesses.front().buffer.index();
     const Op &op = *loads_.loads[load].op;
     llvm::SmallVector<ValueId, 8> operands{rings_[load], barrier(planned)};
@@ -119,23 +120,23 @@ private:
 
   /// Start the loads of a trip that may not come: what the engine brings, behind a condition, then
   /// the threads' own copies, each with its own.
-  void start(Builder &to, const schedule::Op &trip, ValueId distance, const Renamed &names) {
+  void start(Builder &to, const ScheduleOp &trip, ValueId distance, const Renamed &names) {
     if (loads_.has(Ahead::Boxes)) loadIf(to, trip, distance, names);
-    for (const schedule::Op &op : trip.body) {
-      if (op.kind != ScheduleOp::Issue) continue;
+    for (const ScheduleOp &op : trip.body) {
+      if (op.kind != ScheduleOpKind::Issue) continue;
       to.setLocation(op.where.known() ? op.where : loop_->where);
       copy(to, op, trips_.isMore(to, distance, trip.guard.than), names);
     }
   }
 
-  void loadIf(Builder &to, const schedule::Op &trip, ValueId distance, const Renamed &names) {
+  void loadIf(Builder &to, const ScheduleOp &trip, ValueId distance, const Renamed &names) {
     const ValueId comes = trips_.isMore(to, distance, trip.guard.than);
     to.setLocation(loop_->where);
     Op &branch = to.create(OpKind::If, {comes}, {});
     branch.regions.resize(2);
     Builder there(*kernel_, branch.regions[0]), none(*kernel_, branch.regions[1]);
-    for (const schedule::Op &op : trip.body)
-      if (op.kind != ScheduleOp::Issue) writeRole(there, op, names);
+    for (const ScheduleOp &op : trip.body)
+      if (op.kind != ScheduleOpKind::Issue) writeRole(there, op, names);
     there.setLocation(loop_->where);
     none.setLocation(loop_->where);
     there.create(OpKind::Yield, {}, {});
@@ -143,14 +144,14 @@ private:
   }
 
   /// What one of the threads does for all.
-  void writeRole(Builder &to, const schedule::Op &op, const Renamed &names) {
-    if (op.kind == ScheduleOp::Copy)
+  void writeRole(Builder &to, const ScheduleOp &op, const Renamed &names) {
+    if (op.kind == ScheduleOpKind::Copy)
       load(to, op, names);
     else
       write(op, to);
   }
 
-  void copy(Builder &to, const schedule::Op &planned, ValueId condition, const Renamed &names) {
+  void copy(Builder &to, const ScheduleOp &planned, ValueId condition, const Renamed &names) {
     const std::size_t load = planned.accesses.front().buffer.index();
     const Op &op = *loads_.loads[load].op;
     const std::int32_t width = loads_.loads[load].width;
@@ -175,9 +176,9 @@ private:
     const ValueId low = loop_->operand(0), all = trips_.wholeDistance(to);
     std::int64_t trip = 0;
     Renamed names = trips_.enter(to, low, trips_.first());
-    for (const schedule::Op &op : plannedAround()) {
+    for (const ScheduleOp &op : plannedAround()) {
       if (isPlannedLoop(op)) break;
-      if (op.kind != ScheduleOp::If) {
+      if (op.kind != ScheduleOpKind::If) {
         write(op, to);
         continue;
       }
@@ -202,10 +203,10 @@ private:
     const ValueId left = trips_.distanceFrom(to, index);
     Renamed names = trips_.enter(to, trips_.ahead(to, index, order_.slots - 1), carried);
     const std::vector<ValueId> next = trips_.next(to, names);
-    for (const schedule::Op &op : plannedAround().back().body) {
-      if (op.kind == ScheduleOp::Access)
+    for (const ScheduleOp &op : plannedAround().back().body) {
+      if (op.kind == ScheduleOpKind::Access)
         read(op.accesses.front().buffer.index(), block);
-      else if (op.kind == ScheduleOp::If)
+      else if (op.kind == ScheduleOpKind::If)
         start(to, op, left, names);
       else
         write(op, to);
@@ -223,10 +224,10 @@ private:
     Builder to(*kernel_, block);
     to.setLocation(loop_->where);
     const Renamed names = trips_.enter(to, body_->arguments[0], trips_.present());
-    for (const schedule::Op &op : plannedAround().back().body) writeRole(to, op, names);
+    for (const ScheduleOp &op : plannedAround().back().body) writeRole(to, op, names);
     constexpr std::size_t kComputes = 1;
-    for (const schedule::Op &op : plannedAround(kComputes).back().body)
-      if (op.kind == ScheduleOp::Access)
+    for (const ScheduleOp &op : plannedAround(kComputes).back().body)
+      if (op.kind == ScheduleOpKind::Access)
         read(op.accesses.front().buffer.index(), block);
       else
         write(op, to);

@@ -16,9 +16,10 @@ namespace {
 using namespace ir;
 using schedule::CursorId;
 using schedule::RoleId;
+using schedule::ScheduleOp;
+using schedule::ScheduleOpKind;
 using schedule::TripsId;
-using ScheduleOp = schedule::OpKind;
-using ScheduleOps = std::vector<schedule::Op>;
+using ScheduleOps = std::vector<ScheduleOp>;
 
 /// What of an order a role does.
 enum class RolePart : std::uint8_t { All, AllButBoxes, Loads, Computes };
@@ -37,7 +38,7 @@ public:
         role_(static_cast<std::uint32_t>(joined.roles.size() - 1)) {}
 
   ScheduleOps run(const ScheduleOps &ops) {
-    schedule::forEachOp(ops, [&](const schedule::Op &op) {
+    schedule::forEachOp(ops, [&](const ScheduleOp &op) {
       for (const schedule::Access &access : op.accesses)
         cursorIn(access.index.cursor, joined_[buffer(access.buffer)].ring);
       if (op.barrier.valid()) cursorIn(op.index.cursor, joined_[barrier(op.barrier)].ring);
@@ -65,10 +66,10 @@ private:
 
   ScheduleOps renamed(const ScheduleOps &ops) {
     ScheduleOps made;
-    for (const schedule::Op &op : ops) {
-      const bool isOfEngine = op.kind == ScheduleOp::Copy || op.kind == ScheduleOp::Expect;
+    for (const ScheduleOp &op : ops) {
+      const bool isOfEngine = op.kind == ScheduleOpKind::Copy || op.kind == ScheduleOpKind::Expect;
       if (part_ == RolePart::AllButBoxes && isOfEngine) continue;
-      if (op.kind == ScheduleOp::Advance)
+      if (op.kind == ScheduleOpKind::Advance)
         for (const auto &[walk, cursor] : cursors_) {
           if (walk.first == op.cursor) made.push_back({.kind = op.kind, .cursor = cursor});
         }
@@ -78,7 +79,7 @@ private:
     return made;
   }
 
-  schedule::Op renamed(schedule::Op op) {
+  ScheduleOp renamed(ScheduleOp op) {
     for (schedule::Access &access : op.accesses) {
       access.buffer = buffer(access.buffer);
       access.index.cursor = cursorIn(access.index.cursor, joined_[access.buffer].ring);
@@ -209,10 +210,10 @@ private:
         addIf(op, i, ops, [&] { return join(op.regions[i]); });
   }
 
-  schedule::Op loopOver(const Op &op) {
+  ScheduleOp loopOver(const Op &op) {
     const TripsId trips = tripsOf(op, 0);
     const TripsId around = std::exchange(within_, trips);
-    schedule::Op loop{.kind = ScheduleOp::For, .trips = trips, .body = join(op.regions[0])};
+    ScheduleOp loop{.kind = ScheduleOpKind::For, .trips = trips, .body = join(op.regions[0])};
     within_ = around;
     return loop;
   }
@@ -222,7 +223,7 @@ private:
     ScheduleOps inside = body();
     if (inside.empty()) return;
     const schedule::Guard guard{schedule::Guard::Measure::Count, tripsOf(op, number), 0};
-    ops.push_back({.kind = ScheduleOp::If, .guard = guard, .body = std::move(inside)});
+    ops.push_back({.kind = ScheduleOpKind::If, .guard = guard, .body = std::move(inside)});
   }
 
   /// How often a body runs, in all roles alike.
@@ -262,8 +263,8 @@ private:
   ScheduleOps joinTrip(const Block &body, const LoopLoads &loads, ScheduleOps made) {
     ScheduleOps trip;
     std::size_t place = 0, load = 0;
-    for (schedule::Op &op : made) {
-      if (op.kind == ScheduleOp::Access) {
+    for (ScheduleOp &op : made) {
+      if (op.kind == ScheduleOpKind::Access) {
         const std::size_t until = placeOf(*loads.loads[load++].op, body);
         llvm::append_range(trip, join(body, place, until));
         place = until;

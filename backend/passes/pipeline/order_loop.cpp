@@ -23,6 +23,8 @@ using namespace ir;
 using schedule::Access;
 using schedule::BufferId;
 using schedule::QueueId;
+using schedule::ScheduleOp;
+using schedule::ScheduleOpKind;
 using schedule::TripsId;
 
 bool isInLoop(const Block &block, const Op &wanted, bool inside, bool &found) {
@@ -56,13 +58,11 @@ public:
                              .role = schedule::RoleId(0),
                              .grouped = true,
                              .capacity = copies_.capacity});
-    std::vector<schedule::Op> body = trip(work);
-    schedule::Op loop{.kind = schedule::OpKind::For,
-                      .trips = trips,
-                      .body = std::move(body),
-                      .where = loop_.where};
+    std::vector<ScheduleOp> body = trip(work);
+    ScheduleOp loop{
+        .kind = ScheduleOpKind::For, .trips = trips, .body = std::move(body), .where = loop_.where};
     if (again) {
-      schedule::Op outer{.kind = schedule::OpKind::For, .trips = TripsId(0), .where = loop_.where};
+      ScheduleOp outer{.kind = ScheduleOpKind::For, .trips = TripsId(0), .where = loop_.where};
       outer.body.push_back(std::move(loop));
       loop = std::move(outer);
     }
@@ -76,16 +76,16 @@ private:
   /// only meetings order. So each warp is taken for an agent, and one warp for two.
   std::int32_t agents() const { return std::max(kernel_.threads().warps, 2); }
 
-  schedule::Op loadOf(const schedule::Program &work, const AheadLoad &load, BufferId buffer,
-                      std::int64_t bytes) const {
-    schedule::Op op{.kind = schedule::OpKind::Copy,
-                    .accesses = {{.buffer = buffer, .writes = true}},
-                    .bytes = bytes,
-                    .cost =
-                        hasCosts_ ? copyCost(copies_, bytes, sourceOf(kernel_)) : schedule::Cost(),
-                    .where = load.op->where};
+  ScheduleOp loadOf(const schedule::Program &work, const AheadLoad &load, BufferId buffer,
+                    std::int64_t bytes) const {
+    ScheduleOp op{.kind = ScheduleOpKind::Copy,
+                  .accesses = {{.buffer = buffer, .writes = true}},
+                  .bytes = bytes,
+                  .cost =
+                      hasCosts_ ? copyCost(copies_, bytes, sourceOf(kernel_)) : schedule::Cost(),
+                  .where = load.op->where};
     if (work.queues.empty()) return op;
-    op.kind = schedule::OpKind::Issue;
+    op.kind = ScheduleOpKind::Issue;
     op.bytes = 0;
     op.queue = QueueId(0);
     op.accesses.front().part = schedule::Part::Own;
@@ -103,8 +103,8 @@ private:
            !layout::hasCopies(kernel_.layout(own));
   }
 
-  std::vector<schedule::Op> trip(schedule::Program &work) const {
-    std::vector<schedule::Op> issues, uses;
+  std::vector<ScheduleOp> trip(schedule::Program &work) const {
+    std::vector<ScheduleOp> issues, uses;
     for (const AheadLoad &load : loads_.loads) {
       const ValueId tile = load.op->result();
       const std::int64_t bytes =
@@ -114,14 +114,13 @@ private:
           {.name = "tile" + std::to_string(buffer.index()), .bytes = bytes, .parts = agents()});
       issues.push_back(loadOf(work, load, buffer, bytes));
       const auto read = readsOwn(load) ? schedule::Part::Own : schedule::Part::All;
-      uses.push_back({.kind = schedule::OpKind::Access,
+      uses.push_back({.kind = ScheduleOpKind::Access,
                       .accesses = {{.buffer = buffer, .part = read}},
                       .cost = hasCosts_ ? combinedCost(workFor(load, bytes)) : schedule::Cost(),
                       .where = load.op->where});
     }
     if (!work.queues.empty())
-      issues.push_back(
-          {.kind = schedule::OpKind::Commit, .queue = QueueId(0), .where = loop_.where});
+      issues.push_back({.kind = ScheduleOpKind::Commit, .queue = QueueId(0), .where = loop_.where});
     std::ranges::move(uses, std::back_inserter(issues));
     return issues;
   }
@@ -175,37 +174,37 @@ private:
 
   bool hasGroups() const { return loads_.has(Ahead::Copies); }
 
-  void rewrite(std::vector<schedule::Op> &body, bool isInLoop) {
-    std::vector<schedule::Op> out;
+  void rewrite(std::vector<ScheduleOp> &body, bool isInLoop) {
+    std::vector<ScheduleOp> out;
     const std::int64_t bytes = aim(body);
     if (bytes > 0)
-      out.push_back({.kind = schedule::OpKind::Expect,
+      out.push_back({.kind = ScheduleOpKind::Expect,
                      .barrier = schedule::BarrierId(0),
                      .index = {kAhead},
                      .bytes = bytes,
                      .where = body.front().where});
-    for (schedule::Op &op : body) {
-      rewrite(op.body, op.kind == schedule::OpKind::For && op.trips == trips_);
-      const bool isDrain = op.kind == schedule::OpKind::Drain;
+    for (ScheduleOp &op : body) {
+      rewrite(op.body, op.kind == ScheduleOpKind::For && op.trips == trips_);
+      const bool isDrain = op.kind == ScheduleOpKind::Drain;
       if (isDrain && isInLoop)
-        out.push_back({.kind = schedule::OpKind::Wait,
+        out.push_back({.kind = ScheduleOpKind::Wait,
                        .barrier = schedule::BarrierId(0),
                        .index = {kNow},
                        .where = op.where});
-      if (hasGroups() || !(isDrain || op.kind == schedule::OpKind::Commit))
+      if (hasGroups() || !(isDrain || op.kind == ScheduleOpKind::Commit))
         out.push_back(std::move(op));
     }
     body = std::move(out);
   }
 
   /// Make a body's loads of boxes copies that count on the barrier. Returns the bytes they bring.
-  std::int64_t aim(std::vector<schedule::Op> &body) const {
+  std::int64_t aim(std::vector<ScheduleOp> &body) const {
     std::int64_t bytes = 0;
-    for (schedule::Op &op : body) {
-      if (op.kind != schedule::OpKind::Issue) continue;
+    for (ScheduleOp &op : body) {
+      if (op.kind != ScheduleOpKind::Issue) continue;
       schedule::Access &slot = op.accesses.front();
       if (loads_.loads[slot.buffer.index()].by != Ahead::Boxes) continue;
-      op.kind = schedule::OpKind::Copy;
+      op.kind = ScheduleOpKind::Copy;
       op.queue = {};
       slot.part = schedule::Part::All;
       op.bytes = program_[slot.buffer].bytes;
@@ -226,9 +225,9 @@ schedule::RoleSplit loaderAndOthers(const schedule::Program &work) {
   schedule::RoleSplit split;
   split.roles = {{.name = "load", .warps = 1},
                  {.name = "compute", .warps = work.roles.front().warps}};
-  schedule::forEachOp(work.roles.front().body, [&](const schedule::Op &op) {
+  schedule::forEachOp(work.roles.front().body, [&](const ScheduleOp &op) {
     if (!schedule::hasBody(op.kind))
-      split.roleOf.push_back(op.kind == schedule::OpKind::Copy ? 0 : 1);
+      split.roleOf.push_back(op.kind == ScheduleOpKind::Copy ? 0 : 1);
   });
   return split;
 }

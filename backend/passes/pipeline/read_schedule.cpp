@@ -26,9 +26,10 @@ namespace {
 using namespace ir;
 using schedule::CursorId;
 using schedule::Guard;
+using schedule::ScheduleOp;
+using schedule::ScheduleOpKind;
 using schedule::TripsId;
-using ScheduleOp = schedule::OpKind;
-using ScheduleOps = std::vector<schedule::Op>;
+using ScheduleOps = std::vector<ScheduleOp>;
 
 static_assert(kMostSlots <= schedule::kSlots.most);
 const schedule::MeetingId kAll(0);
@@ -97,8 +98,8 @@ private:
   /// Whether nobody hands another anything: neither meets, nor touches more than what is his own.
   static bool areApart(const ScheduleOps &body) {
     bool areApart = true;
-    schedule::forEachOp(body, [&](const schedule::Op &op) {
-      areApart &= op.kind != ScheduleOp::Meet && !op.barrier.valid();
+    schedule::forEachOp(body, [&](const ScheduleOp &op) {
+      areApart &= op.kind != ScheduleOpKind::Meet && !op.barrier.valid();
       for (const schedule::Access &access : op.accesses)
         areApart &= access.part == schedule::Part::Own;
     });
@@ -129,7 +130,7 @@ private:
     ScheduleOps ops = readFrom(body, 0);
     loops_.resize(outer);
     for (std::size_t i = ops.size(); i-- > 0;)
-      if (ops[i].kind == ScheduleOp::Advance) moveBehindReads(ops, i);
+      if (ops[i].kind == ScheduleOpKind::Advance) moveBehindReads(ops, i);
     return ops;
   }
 
@@ -137,7 +138,7 @@ private:
   /// the slot; but a proof looks at far fewer states where no index goes back from its cursor.
   static void moveBehindReads(ScheduleOps &ops, std::size_t advance) {
     const CursorId cursor = ops[advance].cursor;
-    const auto forReads = [&](schedule::Op &op, const auto &visit) {
+    const auto forReads = [&](ScheduleOp &op, const auto &visit) {
       for (schedule::Access &access : op.accesses)
         if (access.index.cursor == cursor) visit(access.index);
     };
@@ -165,7 +166,7 @@ private:
       else if (timed_)
         timed_->add(op, isOther_, ops);
       else if (mayStop(op))
-        ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
+        ops.push_back({.kind = ScheduleOpKind::Access, .where = op.where});
       if (!mayLeave(op)) continue;
       ops.push_back(maybe(op, counts_.ofRest(op), [&] { return readFrom(body, i + 1); }));
       break;
@@ -225,7 +226,7 @@ private:
     const Block &body = op.regions[number];
     if (!isWalked(body)) {
       if (!timed_ && firstOp(body, isAssertion))
-        ops.push_back({.kind = ScheduleOp::Access, .where = op.where});
+        ops.push_back({.kind = ScheduleOpKind::Access, .where = op.where});
       return;
     }
     const auto guard = number == 0 ? readCondition(kernel_, op.operand(0), loops_) : std::nullopt;
@@ -235,30 +236,30 @@ private:
   }
 
   template <class Body>
-  schedule::Op loopOver(TripsId trips, const Op &op, const Body &body) {
+  ScheduleOp loopOver(TripsId trips, const Op &op, const Body &body) {
     const TripsId outer = counts_.enter(trips);
-    schedule::Op loop{.kind = ScheduleOp::For, .trips = trips, .body = body(), .where = op.where};
+    ScheduleOp loop{.kind = ScheduleOpKind::For, .trips = trips, .body = body(), .where = op.where};
     counts_.enter(outer);
     return loop;
   }
 
   /// Once or not at all.
   template <class Body>
-  schedule::Op maybe(const Op &op, TripsId runs, const Body &body) {
+  ScheduleOp maybe(const Op &op, TripsId runs, const Body &body) {
     const Guard guard{Guard::Measure::Count, runs, 0};
-    return {.kind = ScheduleOp::If, .guard = guard, .body = body(), .where = op.where};
+    return {.kind = ScheduleOpKind::If, .guard = guard, .body = body(), .where = op.where};
   }
 
   // --- rings ---
 
   void readSync(SyncOp kind, const Op &op, ScheduleOps &ops) {
-    const auto add = [&](schedule::Op made) {
+    const auto add = [&](ScheduleOp made) {
       made.where = op.where;
       if (timed_) made.cost = timed_->costOf(op);
       ops.push_back(std::move(made));
     };
     const auto advance = [&](std::size_t operand, Walks walks) {
-      ops.push_back({.kind = ScheduleOp::Advance,
+      ops.push_back({.kind = ScheduleOpKind::Advance,
                      .cursor = parts_.cursor(op.operand(operand), walks),
                      .where = op.where});
     };
@@ -269,14 +270,14 @@ private:
     case SyncOp::RingCopyBox: return readCopy(op, ops);
     case SyncOp::RingStore: {
       const CursorId filled = parts_.cursor(op.operand(0), Walks::Filled);
-      add({.kind = ScheduleOp::Access,
+      add({.kind = ScheduleOpKind::Access,
            .accesses = {ownPart(parts_.buffer(op.operand(0)), filled)}});
       return advance(0, Walks::Filled);
     }
     case SyncOp::RingCommit:
-      return add({.kind = ScheduleOp::Commit, .queue = parts_.queue(QueueOf::Copies)});
+      return add({.kind = ScheduleOpKind::Commit, .queue = parts_.queue(QueueOf::Copies)});
     case SyncOp::RingDrain: return add(readDrain(op));
-    case SyncOp::Meet: return add({.kind = ScheduleOp::Meet, .meeting = kAll});
+    case SyncOp::Meet: return add({.kind = ScheduleOpKind::Meet, .meeting = kAll});
     case SyncOp::RingSlot: taken_.note(op); return advance(0, Walks::Taken);
     case SyncOp::RingLoadBox:
       if (isOther_) return;
@@ -284,32 +285,32 @@ private:
       return advance(0, Walks::Filled);
     case SyncOp::BarrierExpect:
       if (isOther_) return;
-      add(atBarrier(ScheduleOp::Expect, op, Walks::Arrives));
+      add(atBarrier(ScheduleOpKind::Expect, op, Walks::Arrives));
       ops.back().bytes = op.attrs<BytesAttrs>().bytes;
       return advance(0, Walks::Arrives);
     case SyncOp::BarrierArrive:
-      add(atBarrier(ScheduleOp::Arrive, op, Walks::Arrives));
+      add(atBarrier(ScheduleOpKind::Arrive, op, Walks::Arrives));
       return advance(0, Walks::Arrives);
     case SyncOp::BarrierWait:
-      add(atBarrier(ScheduleOp::Wait, op, Walks::Awaits));
+      add(atBarrier(ScheduleOpKind::Wait, op, Walks::Awaits));
       ops.back().flipped = op.attrs<WaitAttrs>().flipped;
       return advance(0, Walks::Awaits);
     }
     IMBREX_UNREACHABLE("nobody reads '{0}'", info(op.kind).mnemonic);
   }
 
-  schedule::Op readDrain(const Op &op) {
+  ScheduleOp readDrain(const Op &op) {
     const std::int32_t count = op.attrs<CountAttrs>().count;
     std::int32_t &capacity = program_.queues[parts_.queue(QueueOf::Copies).index()].capacity;
     capacity = std::max(capacity, count);
-    return {.kind = ScheduleOp::Drain, .count = count, .queue = parts_.queue(QueueOf::Copies)};
+    return {.kind = ScheduleOpKind::Drain, .count = count, .queue = parts_.queue(QueueOf::Copies)};
   }
 
   // --- slots ---
 
   /// An op that reads slots.
   void readTiles(const Op &op, ScheduleOps &ops) {
-    schedule::Op access{.kind = ScheduleOp::Access, .where = op.where};
+    ScheduleOp access{.kind = ScheduleOpKind::Access, .where = op.where};
     std::int64_t bytes = 0;
     for (const ValueId operand : op.operands) {
       if (!kernel_.type(operand).isShared()) continue;
@@ -325,11 +326,11 @@ private:
     ops.push_back(std::move(access));
   }
 
-  schedule::Op readLoad(const Op &op) {
+  ScheduleOp readLoad(const Op &op) {
     const ValueId ring = op.operand(0);
     // It ends the phase that was expected last.
     constexpr std::int32_t kLast = -1;
-    return {.kind = ScheduleOp::Copy,
+    return {.kind = ScheduleOpKind::Copy,
             .accesses = {{.buffer = parts_.buffer(ring),
                           .index = {parts_.cursor(ring, Walks::Filled)},
                           .writes = true}},
@@ -338,7 +339,7 @@ private:
             .bytes = slotBytes(kernel_, ring)};
   }
 
-  schedule::Op atBarrier(ScheduleOp kind, const Op &op, Walks walks) {
+  ScheduleOp atBarrier(ScheduleOpKind kind, const Op &op, Walks walks) {
     return {.kind = kind,
             .barrier = parts_.barrier(op.operand(0)),
             .index = {parts_.cursor(op.operand(0), walks)}};
@@ -383,16 +384,18 @@ private:
 
   void readCopy(const Op &op, ScheduleOps &ops) {
     const CursorId filled = parts_.cursor(op.operand(0), Walks::Filled);
-    const schedule::Op issue{.kind = ScheduleOp::Issue,
-                             .accesses = {ownPart(parts_.buffer(op.operand(0)), filled)},
-                             .queue = parts_.queue(QueueOf::Copies),
-                             .cost = timed_ ? timed_->costOf(op) : schedule::Cost(),
-                             .where = op.where};
-    ScheduleOps filling{issue, {.kind = ScheduleOp::Advance, .cursor = filled, .where = op.where}};
+    const ScheduleOp issue{.kind = ScheduleOpKind::Issue,
+                           .accesses = {ownPart(parts_.buffer(op.operand(0)), filled)},
+                           .queue = parts_.queue(QueueOf::Copies),
+                           .cost = timed_ ? timed_->costOf(op) : schedule::Cost(),
+                           .where = op.where};
+    ScheduleOps filling{issue,
+                        {.kind = ScheduleOpKind::Advance, .cursor = filled, .where = op.where}};
     if (constantBits(kernel_, op.operand(1)) == std::uint64_t{1})
       std::ranges::move(filling, std::back_inserter(ops));
     else if (const auto guard = readCondition(kernel_, op.operand(1), loops_))
-      ops.push_back({.kind = ScheduleOp::If, .guard = *guard, .body = filling, .where = op.where});
+      ops.push_back(
+          {.kind = ScheduleOpKind::If, .guard = *guard, .body = filling, .where = op.where});
     else
       unread(
           op,

@@ -8,15 +8,16 @@
 namespace imbrex::passes::pipeline {
 
 using namespace ir;
-using ScheduleOp = schedule::OpKind;
+using schedule::ScheduleOp;
+using schedule::ScheduleOpKind;
 using QueueOf = ProgramParts::QueueOf;
 
 namespace {
 
 void addLanes(std::int64_t cycles, const Location &where, TimedWork::Ops &ops) {
   if (cycles == 0) return;
-  const schedule::Op own{.kind = ScheduleOp::Access, .where = where};
-  const bool goesOn = !ops.empty() && ops.back().kind == ScheduleOp::Access &&
+  const ScheduleOp own{.kind = ScheduleOpKind::Access, .where = where};
+  const bool goesOn = !ops.empty() && ops.back().kind == ScheduleOpKind::Access &&
                       ops.back().accesses.empty() && ops.back().cost.resource == kLanes;
   if (!goesOn) ops.push_back(own);
   ops.back().cost = costOn(kLanes, cycles + ops.back().cost.cycles);
@@ -28,18 +29,18 @@ void TimedWork::add(const Op &op, bool isOther, Ops &ops) {
   if (ahead_.contains(&op)) return addLoadAhead(op, ops);
   const schedule::Cost memory = memoryCost(kernel_, op, machine_.asyncCopies);
   if (memory.cycles > 0 && !isOther)
-    return ops.push_back({.kind = ScheduleOp::Access, .cost = memory, .where = op.where});
-  addWork(workOf(kernel_, op, machine_), {.kind = ScheduleOp::Access, .where = op.where}, ops);
+    return ops.push_back({.kind = ScheduleOpKind::Access, .cost = memory, .where = op.where});
+  addWork(workOf(kernel_, op, machine_), {.kind = ScheduleOpKind::Access, .where = op.where}, ops);
 }
 
 // It lands beside all that the trip computes, which waits for it at its end.
 void TimedWork::addLoadAhead(const Op &op, Ops &ops) {
   const schedule::QueueId loads = parts_.queue(QueueOf::Loads);
-  ops.push_back({.kind = ScheduleOp::Issue,
+  ops.push_back({.kind = ScheduleOpKind::Issue,
                  .queue = loads,
                  .cost = memoryCost(kernel_, op, machine_.asyncCopies, source_),
                  .where = op.where});
-  ops.push_back({.kind = ScheduleOp::Commit, .queue = loads, .where = op.where});
+  ops.push_back({.kind = ScheduleOpKind::Commit, .queue = loads, .where = op.where});
 }
 
 bool TimedWork::noteLoadsAhead(const Op &loop) {
@@ -48,15 +49,15 @@ bool TimedWork::noteLoadsAhead(const Op &loop) {
   return !ahead.empty();
 }
 
-schedule::Op TimedWork::landing(const Op &loop) {
-  return {.kind = ScheduleOp::Drain,
+ScheduleOp TimedWork::landing(const Op &loop) {
+  return {.kind = ScheduleOpKind::Drain,
           .count = 0,
           .queue = parts_.queue(QueueOf::Loads),
           .where = loop.where};
 }
 
 // Fragments are read beside the products, which wait for the last of them at their end.
-void TimedWork::addWork(const Work &work, const schedule::Op &access, Ops &ops) {
+void TimedWork::addWork(const Work &work, const ScheduleOp &access, Ops &ops) {
   const auto add = [&](std::string_view resource, std::int64_t cycles) {
     if (cycles == 0) return;
     ops.push_back(access);
@@ -66,12 +67,12 @@ void TimedWork::addWork(const Work &work, const schedule::Op &access, Ops &ops) 
   if (isBeside) {
     const schedule::QueueId fragments = parts_.queue(QueueOf::Fragments);
     add(kSharedMemory, work.shared);
-    ops.back().kind = ScheduleOp::Issue;
+    ops.back().kind = ScheduleOpKind::Issue;
     ops.back().queue = fragments;
-    ops.push_back({.kind = ScheduleOp::Commit, .queue = fragments, .where = access.where});
+    ops.push_back({.kind = ScheduleOpKind::Commit, .queue = fragments, .where = access.where});
     add(kMatrixUnits, work.units);
     ops.push_back(
-        {.kind = ScheduleOp::Drain, .count = 0, .queue = fragments, .where = access.where});
+        {.kind = ScheduleOpKind::Drain, .count = 0, .queue = fragments, .where = access.where});
   } else {
     add(kMatrixUnits, work.units);
     add(kSharedMemory, work.shared);
@@ -79,7 +80,7 @@ void TimedWork::addWork(const Work &work, const schedule::Op &access, Ops &ops) 
   addLanes(work.lanes, access.where, ops);
 }
 
-void TimedWork::addReads(const Op &op, std::int64_t bytes, schedule::Op access, Ops &ops) {
+void TimedWork::addReads(const Op &op, std::int64_t bytes, ScheduleOp access, Ops &ops) {
   Work work = workOf(kernel_, op, machine_);
   if (work.units > 0) return addWork(work, access, ops);
   work += workToRead(bytes, machine_);

@@ -11,7 +11,7 @@ namespace imbrex::passes::pipeline {
 /// What a timeline wants of a kernel besides its order: what takes time, and how much.
 class TimedWork {
 public:
-  using Ops = std::vector<schedule::Op>;
+  using Ops = std::vector<schedule::ScheduleOp>;
 
   TimedWork(const ir::Kernel &kernel, const machine::Machine &machine, ProgramParts &parts)
       : kernel_(kernel), machine_(machine), parts_(parts) {}
@@ -20,17 +20,17 @@ public:
   /// `isOther`: for threads that leave what uses global memory to the first.
   void add(const ir::Op &op, bool isOther, Ops &ops);
   /// An op that reads so many bytes of slots.
-  void addReads(const ir::Op &op, std::int64_t bytes, schedule::Op access, Ops &ops);
+  void addReads(const ir::Op &op, std::int64_t bytes, schedule::ScheduleOp access, Ops &ops);
   /// Of an op of the order.
   schedule::Cost costOf(const ir::Op &op) const;
   /// The loads of a loop that land in registers beside its trips; false: there are none.
   bool noteLoadsAhead(const ir::Op &loop);
   /// At the end of such a trip they have landed.
-  schedule::Op landing(const ir::Op &loop);
+  schedule::ScheduleOp landing(const ir::Op &loop);
 
 private:
   void addLoadAhead(const ir::Op &op, Ops &ops);
-  void addWork(const Work &work, const schedule::Op &access, Ops &ops);
+  void addWork(const Work &work, const schedule::ScheduleOp &access, Ops &ops);
 
   const ir::Kernel &kernel_;
   const machine::Machine &machine_;

@@ -225,11 +225,11 @@ private:
     program_.queues.push_back({.name = "lgkm" + number,
                                .role = role,
                                .capacity = static_cast<std::int32_t>(kLimits.lgkm)});
-    std::vector<Op> body = opsOf(run_.prologue);
+    std::vector<ScheduleOp> body = opsOf(run_.prologue);
     if (!run_.trip.empty()) {
-      Op loop{.kind = OpKind::For, .trips = TripsId(0), .body = opsOf(run_.trip)};
+      ScheduleOp loop{.kind = ScheduleOpKind::For, .trips = TripsId(0), .body = opsOf(run_.trip)};
       loop.body.insert(loop.body.end(), static_cast<std::size_t>(config_.numPartitions),
-                       {.kind = OpKind::Advance, .cursor = cursor_});
+                       {.kind = ScheduleOpKind::Advance, .cursor = cursor_});
       body.push_back(std::move(loop));
     }
     std::ranges::move(opsOf(run_.epilogue), std::back_inserter(body));
@@ -237,8 +237,8 @@ private:
         {.name = "group" + number, .warps = warps_.warps, .body = std::move(body)});
   }
 
-  std::vector<Op> opsOf(std::span<const BlockStep> steps) const {
-    std::vector<Op> ops;
+  std::vector<ScheduleOp> opsOf(std::span<const BlockStep> steps) const {
+    std::vector<ScheduleOp> ops;
     for (const BlockStep &step : steps) {
       if (step.group && step.group != group_) continue;
       ops.push_back(opOf(step));
@@ -246,26 +246,27 @@ private:
     return ops;
   }
 
-  Op opOf(const BlockStep &step) const {
+  ScheduleOp opOf(const BlockStep &step) const {
     const auto drain = [&](QueueId queue) {
       const auto left = std::min<std::int64_t>(step.left, program_[queue].capacity);
-      return Op{.kind = OpKind::Drain, .count = static_cast<std::int32_t>(left), .queue = queue};
+      return ScheduleOp{
+          .kind = ScheduleOpKind::Drain, .count = static_cast<std::int32_t>(left), .queue = queue};
     };
     switch (step.kind) {
     case BlockStep::Kind::Load: return loadOf(step);
     case BlockStep::Kind::WaitVm: return drain(vm_);
     case BlockStep::Kind::WaitLgkm: return drain(lgkm_);
-    case BlockStep::Kind::Meet: return {.kind = OpKind::Meet, .meeting = MeetingId(0)};
+    case BlockStep::Kind::Meet: return {.kind = ScheduleOpKind::Meet, .meeting = MeetingId(0)};
     }
     IMBREX_UNREACHABLE("a step of a block is of no kind");
   }
 
-  Op loadOf(const BlockStep &step) const {
+  ScheduleOp loadOf(const BlockStep &step) const {
     IMBREX_CHECK(step.tile % config_.numPartitions == step.op.stage,
                  "{0} is of tile {1}, which lies elsewhere", toText(step.op), step.tile);
-    Op op{.kind = OpKind::Issue,
-          .count = entriesOf(step.op),
-          .queue = isGlobal(step.op) ? vm_ : lgkm_};
+    ScheduleOp op{.kind = ScheduleOpKind::Issue,
+                  .count = entriesOf(step.op),
+                  .queue = isGlobal(step.op) ? vm_ : lgkm_};
     for (const auto &[piece, parts] : buffers_) {
       if (!touches(step.op, piece)) continue;
       for (std::int32_t group = 0; group < warps_.groups; ++group) {

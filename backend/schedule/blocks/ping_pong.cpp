@@ -25,7 +25,7 @@ struct ReadClusters {
 ReadClusters readsOf(const TurnLoop &loop, const LoopBuffer &piece) {
   ReadClusters reads{.first = clustersOf(loop), .last = -1};
   for (std::int32_t cluster = 0; cluster < clustersOf(loop); ++cluster)
-    for (const Op &op : loop.clusters[static_cast<std::size_t>(cluster)])
+    for (const ScheduleOp &op : loop.clusters[static_cast<std::size_t>(cluster)])
       for (const Access &access : op.accesses)
         if (access.buffer == piece.buffer) {
           reads.first = std::min(reads.first, cluster);

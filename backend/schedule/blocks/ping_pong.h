@@ -46,10 +46,11 @@ struct TurnLoop {
   Program work; ///< Of one role, whose warps are those of both groups.
   TripsId trips;
   QueueId loads;
-  std::vector<LoopBuffer> pieces;        ///< In the order in which a trip loads them.
-  std::vector<Op> issues;                ///< By piece: the load, with its cost.
-  std::vector<Op> stores;                ///< By piece; empty: loads fill the slots.
-  std::vector<std::vector<Op>> clusters; ///< By turns, memory first; without loads and stores.
+  std::vector<LoopBuffer> pieces; ///< In the order in which a trip loads them.
+  std::vector<ScheduleOp> issues; ///< By piece: the load, with its cost.
+  std::vector<ScheduleOp> stores; ///< By piece; empty: loads fill the slots.
+  /// By turns, memory first; without loads and stores.
+  std::vector<std::vector<ScheduleOp>> clusters;
   std::int32_t slots = 2;
   std::int32_t stages = 0; ///< Of registers: how many trips before its store a piece is loaded.
   /// All reads are waited for behind the meeting: they may take as long as a cluster. Else those

@@ -10,7 +10,7 @@ namespace imbrex::schedule {
 
 namespace {
 
-bool touches(const Op &op, BufferId buffer) {
+bool touches(const ScheduleOp &op, BufferId buffer) {
   return llvm::any_of(op.accesses, [&](const Access &access) { return access.buffer == buffer; });
 }
 
@@ -20,8 +20,8 @@ public:
   explicit Cutter(TurnLoop &turns) : turns_(turns) {}
 
   /// Returns why it cannot be done; empty: it is.
-  std::string_view operator()(const std::vector<Op> &trip, LastCluster last) {
-    for (const Op &op : trip)
+  std::string_view operator()(const std::vector<ScheduleOp> &trip, LastCluster last) {
+    for (const ScheduleOp &op : trip)
       if (const std::string_view why = place(op); !why.empty()) return why;
     if (clusters().empty() || clusters().size() % 2 != 0)
       return "reads and arithmetic do not take turns";
@@ -35,17 +35,17 @@ public:
   }
 
 private:
-  std::vector<std::vector<Op>> &clusters() const { return turns_.clusters; }
+  std::vector<std::vector<ScheduleOp>> &clusters() const { return turns_.clusters; }
 
   bool isRead(const LoopBuffer &piece) const {
-    return llvm::any_of(clusters(), [&](const std::vector<Op> &cluster) {
-      return llvm::any_of(cluster, [&](const Op &op) { return touches(op, piece.buffer); });
+    return llvm::any_of(clusters(), [&](const std::vector<ScheduleOp> &cluster) {
+      return llvm::any_of(cluster, [&](const ScheduleOp &op) { return touches(op, piece.buffer); });
     });
   }
 
-  std::string_view place(const Op &op) {
+  std::string_view place(const ScheduleOp &op) {
     if (hasBody(op.kind)) return "a trip's clusters are one after the other";
-    if (clusters().empty() && op.kind == OpKind::Issue && op.queue == turns_.loads)
+    if (clusters().empty() && op.kind == ScheduleOpKind::Issue && op.queue == turns_.loads)
       return addLoad(op);
     if (LoopBuffer *piece = clusters().empty() ? loadedInto(op) : nullptr)
       return addStore(op, *piece);
@@ -60,7 +60,7 @@ private:
     return {};
   }
 
-  std::string_view addLoad(const Op &op) {
+  std::string_view addLoad(const ScheduleOp &op) {
     if (op.accesses.size() != 1) return "a load is of one piece";
     const BufferId into = op.accesses.front().buffer;
     const bool isStaged = turns_.work[into].space == Space::Registers;
@@ -72,14 +72,14 @@ private:
   }
 
   /// The piece that has been loaded into registers that an operation touches.
-  LoopBuffer *loadedInto(const Op &op) const {
+  LoopBuffer *loadedInto(const ScheduleOp &op) const {
     const auto found = llvm::find_if(turns_.pieces, [&](const LoopBuffer &piece) {
       return piece.registers.valid() && touches(op, piece.registers);
     });
     return found == turns_.pieces.end() ? nullptr : &*found;
   }
 
-  std::string_view addStore(const Op &op, LoopBuffer &piece) {
+  std::string_view addStore(const ScheduleOp &op, LoopBuffer &piece) {
     const auto written =
         llvm::find_if(op.accesses, [](const Access &access) { return access.writes; });
     if (op.accesses.size() != 2 || written == op.accesses.end() ||
@@ -92,17 +92,17 @@ private:
   }
 
   std::string_view halve() const {
-    std::vector<Op> &last = clusters().back();
+    std::vector<ScheduleOp> &last = clusters().back();
     if (last.size() < 2) return "a single operation is behind the last read";
-    const auto weightOf = [](const Op &op) { return std::max(1, op.cost.cycles); };
+    const auto weightOf = [](const ScheduleOp &op) { return std::max(1, op.cost.cycles); };
     std::int64_t all = 0;
-    for (const Op &op : last) all += weightOf(op);
+    for (const ScheduleOp &op : last) all += weightOf(op);
     auto middle = last.begin() + 1;
     for (std::int64_t first = weightOf(last.front()); middle + 1 != last.end(); ++middle) {
       first += weightOf(*middle);
       if (2 * first > all) break;
     }
-    std::vector<Op> second(middle, last.end());
+    std::vector<ScheduleOp> second(middle, last.end());
     last.erase(middle, last.end());
     clusters().emplace_back(); // of memory, without reads
     clusters().push_back(std::move(second));
@@ -118,7 +118,9 @@ std::optional<TurnLoop> cutIntoClusters(const Program &work, QueueId loads, Trip
                                         std::int32_t slots, std::string &why, LastCluster last) {
   why.clear();
   const Role &role = work.roles.front();
-  const auto isLoop = [&](const Op &op) { return op.kind == OpKind::For && op.trips == trips; };
+  const auto isLoop = [&](const ScheduleOp &op) {
+    return op.kind == ScheduleOpKind::For && op.trips == trips;
+  };
   const auto loop = std::ranges::find_if(role.body, isLoop);
   if (loop == role.body.end() || loop->first != 0 || loop->less != 0)
     why = "turns are taken in a loop that stands in no other";
@@ -203,9 +205,9 @@ private:
       program_.queues.push_back(queue);
       program_.queues.back().role = id;
     }
-    std::vector<Op> body;
-    for (const Op &op : role.body) {
-      if (op.kind == OpKind::For && op.trips == loop_.trips)
+    std::vector<ScheduleOp> body;
+    for (const ScheduleOp &op : role.body) {
+      if (op.kind == ScheduleOpKind::For && op.trips == loop_.trips)
         writeLoop(op, body);
       else
         add(op, body);
@@ -214,14 +216,14 @@ private:
   }
 
   /// The first loads, the trips that load, and those that do not.
-  void writeLoop(const Op &loop, std::vector<Op> &body) {
+  void writeLoop(const ScheduleOp &loop, std::vector<ScheduleOp> &body) {
     const std::int32_t most = mostAhead(loop_, placement_);
     for (std::int32_t use = 0; use < most - loop_.stages; ++use)
       body.push_back(guarded(use, firstFills(use)));
     loop_.isStaged() ? addFirstStages(body) : drain({queueOf(loop_.loads)}, body);
     meet(body);
     if (group_ == 1) meet(body);
-    Op trips = loop;
+    ScheduleOp trips = loop;
     trips.less = most;
     trips.body = trip(most + 1);
     body.push_back(std::move(trips));
@@ -230,8 +232,8 @@ private:
   }
 
   /// Of the slots for a trip, before the loop.
-  std::vector<Op> firstFills(std::int32_t use) const {
-    std::vector<Op> body, stores;
+  std::vector<ScheduleOp> firstFills(std::int32_t use) const {
+    std::vector<ScheduleOp> body, stores;
     for (std::size_t piece = 0; piece < placement_.size(); ++piece) {
       if (use >= placement_[piece].ahead) continue;
       body.push_back(loadOf(piece, use));
@@ -247,43 +249,45 @@ private:
 
   /// What the loop's first trips store is under way before them, in the order in which trips before
   /// those would have loaded it: waits count what is younger.
-  void addFirstStages(std::vector<Op> &body) const {
+  void addFirstStages(std::vector<ScheduleOp> &body) const {
     for (std::int32_t trip = -loop_.stages; trip < 0; ++trip)
       for (std::int32_t cluster = 0; cluster < clusters(); ++cluster)
         for (std::size_t piece = 0; piece < placement_.size(); ++piece) {
           if (placement_[piece].cluster != cluster) continue;
           const std::int32_t use = trip + loadAhead(loop_, placement_[piece]);
-          Op more = guarded(use, {});
-          if (body.empty() || body.back().kind != OpKind::If || body.back().guard != more.guard)
+          ScheduleOp more = guarded(use, {});
+          if (body.empty() || body.back().kind != ScheduleOpKind::If ||
+              body.back().guard != more.guard)
             body.push_back(std::move(more));
           body.back().body.push_back(loadOf(piece, use));
         }
   }
 
-  Op guarded(std::int32_t than, std::vector<Op> body) const {
-    return {.kind = OpKind::If,
+  ScheduleOp guarded(std::int32_t than, std::vector<ScheduleOp> body) const {
+    return {.kind = ScheduleOpKind::If,
             .guard = {.measure = Guard::Measure::Count, .trips = loop_.trips, .than = than},
             .body = std::move(body)};
   }
 
   /// One with so many left, itself among them; of the most that are told apart, or more.
-  std::vector<Op> trip(std::int32_t left) const {
-    std::vector<Op> body;
+  std::vector<ScheduleOp> trip(std::int32_t left) const {
+    std::vector<ScheduleOp> body;
     std::vector<QueueId> late;
     for (std::int32_t cluster = 0; cluster < clusters(); ++cluster) {
       drain(late, body);
-      for (const Op &op : opsOf(cluster)) add(op, body);
+      for (const ScheduleOp &op : opsOf(cluster)) add(op, body);
       late = loop_.isStaged() ? store(cluster, left, body) : load(cluster, left, body);
       meet(body);
     }
     for (const CursorId cursor : cursors_)
-      body.push_back({.kind = OpKind::Advance, .cursor = cursor});
+      body.push_back({.kind = ScheduleOpKind::Advance, .cursor = cursor});
     return body;
   }
 
   /// Loads into slots, and what is waited for where the cluster ends. Returns what is waited for
   /// behind it.
-  std::vector<QueueId> load(std::int32_t cluster, std::int32_t left, std::vector<Op> &body) const {
+  std::vector<QueueId> load(std::int32_t cluster, std::int32_t left,
+                            std::vector<ScheduleOp> &body) const {
     addLoads(cluster, left, body);
     std::vector<QueueId> reads = readsOf(cluster), late;
     if (endsLate(loop_, cluster)) std::swap(reads, late);
@@ -293,8 +297,9 @@ private:
   }
 
   /// Registers into slots, which is over where the cluster ends, and loads into these registers.
-  std::vector<QueueId> store(std::int32_t cluster, std::int32_t left, std::vector<Op> &body) const {
-    std::vector<Op> stores;
+  std::vector<QueueId> store(std::int32_t cluster, std::int32_t left,
+                             std::vector<ScheduleOp> &body) const {
+    std::vector<ScheduleOp> stores;
     for (std::size_t piece = 0; piece < placement_.size(); ++piece)
       if (placement_[piece].cluster == cluster && placement_[piece].ahead < left)
         stores.push_back(storeOf(piece, placement_[piece].ahead));
@@ -308,7 +313,7 @@ private:
     return late;
   }
 
-  void addLoads(std::int32_t cluster, std::int32_t left, std::vector<Op> &body) const {
+  void addLoads(std::int32_t cluster, std::int32_t left, std::vector<ScheduleOp> &body) const {
     for (std::size_t piece = 0; piece < placement_.size(); ++piece) {
       const std::int32_t ahead = loadAhead(loop_, placement_[piece]);
       if (placement_[piece].cluster == cluster && ahead < left)
@@ -316,21 +321,21 @@ private:
     }
   }
 
-  void waitForLoads(std::int32_t cluster, std::int32_t left, std::vector<Op> &body) const {
+  void waitForLoads(std::int32_t cluster, std::int32_t left, std::vector<ScheduleOp> &body) const {
     const ClusterWaits &waits = waits_[static_cast<std::size_t>(left) - 1];
     if (const auto wait = waits.find(cluster); wait != waits.end())
       drain({queueOf(loop_.loads)}, body, std::min(wait->second, loop_.work[loop_.loads].capacity));
   }
 
   std::int32_t clusters() const { return static_cast<std::int32_t>(loop_.clusters.size()); }
-  const std::vector<Op> &opsOf(std::int32_t cluster) const {
+  const std::vector<ScheduleOp> &opsOf(std::int32_t cluster) const {
     return loop_.clusters[static_cast<std::size_t>(cluster)];
   }
   /// Those that operations are issued on.
-  static std::vector<QueueId> queuesOf(const std::vector<Op> &ops) {
+  static std::vector<QueueId> queuesOf(const std::vector<ScheduleOp> &ops) {
     std::vector<QueueId> queues;
-    for (const Op &op : ops)
-      if (op.kind == OpKind::Issue && !llvm::is_contained(queues, op.queue))
+    for (const ScheduleOp &op : ops)
+      if (op.kind == ScheduleOpKind::Issue && !llvm::is_contained(queues, op.queue))
         queues.push_back(op.queue);
     return queues;
   }
@@ -343,17 +348,21 @@ private:
     return queues;
   }
 
-  void drain(const std::vector<QueueId> &queues, std::vector<Op> &body,
+  void drain(const std::vector<QueueId> &queues, std::vector<ScheduleOp> &body,
              std::int32_t count = 0) const {
     for (const QueueId queue : queues)
-      body.push_back({.kind = OpKind::Drain, .count = count, .queue = queue});
+      body.push_back({.kind = ScheduleOpKind::Drain, .count = count, .queue = queue});
   }
 
-  Op loadOf(std::size_t piece, std::int32_t use) const { return fill(loop_.issues[piece], use); }
-  Op storeOf(std::size_t piece, std::int32_t use) const { return fill(loop_.stores[piece], use); }
+  ScheduleOp loadOf(std::size_t piece, std::int32_t use) const {
+    return fill(loop_.issues[piece], use);
+  }
+  ScheduleOp storeOf(std::size_t piece, std::int32_t use) const {
+    return fill(loop_.stores[piece], use);
+  }
 
   /// Of registers, or of the half that is this group's.
-  Op fill(Op op, std::int32_t use) const {
+  ScheduleOp fill(ScheduleOp op, std::int32_t use) const {
     if (op.queue.valid()) op.queue = queueOf(op.queue);
     op.cost = halved(op.cost);
     for (Access &access : op.accesses) {
@@ -365,8 +374,8 @@ private:
   }
 
   /// A read is of the halves that both groups have loaded.
-  void add(const Op &op, std::vector<Op> &body) const {
-    Op own = op;
+  void add(const ScheduleOp &op, std::vector<ScheduleOp> &body) const {
+    ScheduleOp own = op;
     own.cost = halved(own.cost);
     own.accesses.clear();
     for (const Access &access : op.accesses) {
@@ -384,8 +393,8 @@ private:
     body.push_back(std::move(own));
   }
 
-  void meet(std::vector<Op> &body) const {
-    body.push_back({.kind = OpKind::Meet, .meeting = all_});
+  void meet(std::vector<ScheduleOp> &body) const {
+    body.push_back({.kind = ScheduleOpKind::Meet, .meeting = all_});
   }
   QueueId queueOf(QueueId given) const { return queues_[given.index()]; }
 

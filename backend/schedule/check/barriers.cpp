@@ -8,7 +8,7 @@ namespace imbrex::schedule::check {
 
 /// As the machine does it: a wait names a parity, and passes when the phase that is not over has
 /// the other one. What phase that means follows from what the agent knows to be over.
-Run::Step Run::wait(std::int32_t agent, const Op &op) {
+Run::Step Run::wait(std::int32_t agent, const ScheduleOp &op) {
   const std::int64_t use = useOf(agent, op.index);
   const std::int32_t slot = model_->slotOf(op.barrier, use);
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
@@ -35,7 +35,7 @@ void Run::claim(std::int32_t claim, RecordedAccess touch) {
 }
 
 /// An arrival must not be able to land in the phase before.
-bool Run::mayArrive(std::int32_t agent, const Op &op, std::int32_t slot) {
+bool Run::mayArrive(std::int32_t agent, const ScheduleOp &op, std::int32_t slot) {
   checkMade(agent, op, slot);
   const std::int32_t phase = slots_[static_cast<std::size_t>(slot)].phase;
   if (clock(agent)[model_->axisOfSlot(slot)] >= phase) return true;
@@ -43,7 +43,8 @@ bool Run::mayArrive(std::int32_t agent, const Op &op, std::int32_t slot) {
   return false;
 }
 
-void Run::gather(std::int32_t slot, std::int32_t agent, const Op &op, const Event *alsoKnown) {
+void Run::gather(std::int32_t slot, std::int32_t agent, const ScheduleOp &op,
+                 const Event *alsoKnown) {
   join(rowOfPhase(slot), agent);
   if (alsoKnown) {
     std::int32_t &seen = ownClock(rowOfPhase(slot))[alsoKnown->axis];
@@ -55,13 +56,13 @@ void Run::gather(std::int32_t slot, std::int32_t agent, const Op &op, const Even
   if (run.missing == 0 && run.landed == run.expected) endPhase(slot, op);
 }
 
-void Run::arrive(std::int32_t agent, const Op &op) {
+void Run::arrive(std::int32_t agent, const ScheduleOp &op) {
   const std::int32_t slot = model_->slotOf(op.barrier, useOf(agent, op.index));
   if (!mayArrive(agent, op, slot)) return;
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   run.missing -= std::int64_t{op.count} * model_->agents[static_cast<std::size_t>(agent)].warps;
   expectMore(run, agent, op);
-  if (op.kind == OpKind::Expect)
+  if (op.kind == ScheduleOpKind::Expect)
     run.expected += op.bytes * model_->agents[static_cast<std::size_t>(agent)].warps;
   if (run.missing < 0) {
     find(Diag::ScheduleOverArrival, op, nameOf(agent), describeSlot(slot), run.phase,
@@ -72,7 +73,7 @@ void Run::arrive(std::int32_t agent, const Op &op) {
     for (const RecordedAccess &expect : run.loneExpects)
       find(Diag::ScheduleLateExpect, *expect.op, nameOf(expect.agent), describeSlot(slot),
            run.phase);
-  if (op.kind != OpKind::Signal) return gather(slot, agent, op, nullptr);
+  if (op.kind != ScheduleOpKind::Signal) return gather(slot, agent, op, nullptr);
   // It arrives when the queue's operations have ended, so that they are known to have.
   const Event ended = {model_->axisOf(agent, op.queue), queue(agent, op.queue).ops};
   gather(slot, agent, op, &ended);
@@ -81,7 +82,7 @@ void Run::arrive(std::int32_t agent, const Op &op) {
 /// A phase cannot be over before one of its arrivals. Of bytes that are expected without one
 /// nothing else says that they count for this phase: it may be over with its last arrival, or when
 /// the bytes of other copies have landed.
-void Run::expectMore(SlotRun &run, std::int32_t agent, const Op &op) {
+void Run::expectMore(SlotRun &run, std::int32_t agent, const ScheduleOp &op) {
   if (op.count == 0) {
     run.loneExpects.push_back({.end = {agent, clock(agent)[agent]}, .op = &op, .agent = agent});
     return;
@@ -91,7 +92,7 @@ void Run::expectMore(SlotRun &run, std::int32_t agent, const Op &op) {
   });
 }
 
-void Run::endPhase(std::int32_t slot, const Op &op) {
+void Run::endPhase(std::int32_t slot, const ScheduleOp &op) {
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   const std::int32_t row = rowOfPhase(slot);
   for (const std::int32_t claim : model_->claimsOnSlot(slot)) {
@@ -109,7 +110,7 @@ void Run::endPhase(std::int32_t slot, const Op &op) {
   clocks_.clear(row);
 }
 
-void Run::make(std::int32_t agent, const Op &op) {
+void Run::make(std::int32_t agent, const ScheduleOp &op) {
   const std::int32_t depth = model_->program.depthOf(model_->program[op.barrier].ring);
   for (std::int32_t number = 0; number < depth; ++number) {
     SlotRun &run = slots_[static_cast<std::size_t>(model_->slotOf(op.barrier, number))];
@@ -118,7 +119,7 @@ void Run::make(std::int32_t agent, const Op &op) {
   }
 }
 
-void Run::checkMade(std::int32_t agent, const Op &op, std::int32_t slot) {
+void Run::checkMade(std::int32_t agent, const ScheduleOp &op, std::int32_t slot) {
   const SlotRun &run = slots_[static_cast<std::size_t>(slot)];
   if (run.isMade && run.made.axis < 0) return;
   const bool isAsync = model_->program.isAsync(op);
@@ -129,7 +130,7 @@ void Run::checkMade(std::int32_t agent, const Op &op, std::int32_t slot) {
                              : "nothing orders the two");
 }
 
-Run::Step Run::meet(std::int32_t agent, const Op &op) {
+Run::Step Run::meet(std::int32_t agent, const ScheduleOp &op) {
   const std::int32_t number = model_->meetingOf[op.meeting.index()];
   MeetingRun &run = meetings_[static_cast<std::size_t>(number)];
   AgentRun &self = agents_[static_cast<std::size_t>(agent)];
@@ -178,7 +179,7 @@ void Run::endMeeting(std::int32_t number) {
     const auto a = static_cast<std::size_t>(agent);
     if (agents_[a].meetingTurn != turn) continue;
     const auto &code = model_->code[model_->agents[a].role.index()];
-    const Op &op = *code[static_cast<std::size_t>(agents_[a].pc)].op;
+    const ScheduleOp &op = *code[static_cast<std::size_t>(agents_[a].pc)].op;
     if (model_->meetingOf[op.meeting.index()] == number) join(agent, gathering);
   }
 }

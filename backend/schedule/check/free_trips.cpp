@@ -22,15 +22,15 @@ public:
   }
 
 private:
-  void study(const std::vector<Op> &body) {
-    for (const Op &op : body) {
-      if (op.kind == OpKind::If) ask(op.guard.trips);
-      if (op.kind == OpKind::For) {
+  void study(const std::vector<ScheduleOp> &body) {
+    for (const ScheduleOp &op : body) {
+      if (op.kind == ScheduleOpKind::If) ask(op.guard.trips);
+      if (op.kind == ScheduleOpKind::For) {
         ask(op.trips);
         loops_.push_back(op.trips);
       }
       study(op.body);
-      if (op.kind == OpKind::For) loops_.pop_back();
+      if (op.kind == ScheduleOpKind::For) loops_.pop_back();
     }
   }
 

@@ -31,7 +31,7 @@ bool Run::isBefore(const RecordedAccess &earlier, const RecordedAccess &later,
 
 /// An operation's reads are remembered behind its writes, which are held against the reads of all
 /// others and not against its own.
-void Run::touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKnown) {
+void Run::touch(std::int32_t agent, const ScheduleOp &op, Event end, const Event *alsoKnown) {
   const auto forEach = [&](bool writes, auto use) {
     for (const Access &access : op.accesses) {
       if (access.writes != writes) continue;
@@ -55,14 +55,14 @@ void Run::touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKn
     cell(c).reads.clear();
     for (const std::int32_t claim : model_->claimsOnCell(c)) claimed(claim).op = nullptr;
   });
-  if (op.kind == OpKind::Access) return;
+  if (op.kind == ScheduleOpKind::Access) return;
   forEach(false,
           [&](std::int32_t c, const RecordedAccess &read) { remember(cell(c).reads, read); });
 }
 
 void Run::readCell(std::int32_t number, const RecordedAccess &read, const Event *alsoKnown) {
   const RecordedAccess &write = cells_[static_cast<std::size_t>(number)].write;
-  if (read.op->kind == OpKind::Access)
+  if (read.op->kind == ScheduleOpKind::Access)
     claim(model_->claimOf(read.agent, model_->claimsOnCell(number)), read);
   if (!write.op) return find(Diag::ScheduleUnwritten, *read.op, describe(read));
   if (!isBefore(write, read, alsoKnown))

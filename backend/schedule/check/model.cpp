@@ -74,15 +74,16 @@ LastTripUses &Model::asksFor(RoleId role, TripsId trips, const std::vector<Trips
   return here;
 }
 
-void Model::flatten(const std::vector<Op> &body, RoleId role, std::vector<TripsId> &around) {
+void Model::flatten(const std::vector<ScheduleOp> &body, RoleId role,
+                    std::vector<TripsId> &around) {
   std::vector<Instruction> &out = code[role.index()];
   const auto here = [&] { return static_cast<std::int32_t>(out.size()); };
-  for (const Op &op : body) {
+  for (const ScheduleOp &op : body) {
     if (!hasBody(op.kind)) {
       out.push_back({.control = Control::Do, .op = &op});
       continue;
     }
-    const bool loops = op.kind == OpKind::For;
+    const bool loops = op.kind == ScheduleOpKind::For;
     const TripsId trips = loops ? op.trips : op.guard.trips;
     LastTripUses &last = asksFor(role, trips, around);
     if (loops) {
@@ -106,8 +107,8 @@ void Model::flatten(const std::vector<Op> &body, RoleId role, std::vector<TripsI
 }
 
 /// Collects what the state of a run must tell apart.
-void Model::study(const std::vector<Op> &body) {
-  for (const Op &op : body) {
+void Model::study(const std::vector<ScheduleOp> &body) {
+  for (const ScheduleOp &op : body) {
     const std::uint16_t fields = info(op.kind).fields;
     const auto lower = [&](const Index &index) {
       if (!index.cursor.valid()) return;
@@ -118,10 +119,10 @@ void Model::study(const std::vector<Op> &body) {
       lower(access.index);
       if (access.part != Part::All) hasParts[access.buffer.index()] = true;
     }
-    if (op.kind == OpKind::Init) isMade[op.barrier.index()] = true;
-    if (op.kind == OpKind::Reset) resets[program[op.cursor].ring.index()] = true;
+    if (op.kind == ScheduleOpKind::Init) isMade[op.barrier.index()] = true;
+    if (op.kind == ScheduleOpKind::Reset) resets[program[op.cursor].ring.index()] = true;
     hasProxies |= program.isAsync(op);
-    if (op.kind == OpKind::Drain)
+    if (op.kind == ScheduleOpKind::Drain)
       deepest[op.queue.index()] = std::max(deepest[op.queue.index()], op.count);
     if ((fields & kGuard) && op.guard.measure != Guard::Measure::Left) {
       auto &mosts = op.guard.measure == Guard::Measure::Count ? mostCount : mostDone;
@@ -253,14 +254,14 @@ void Model::placeVisits() {
   }
 }
 
-void Model::visit(std::int32_t agent, const Op &op, std::int32_t until) {
+void Model::visit(std::int32_t agent, const ScheduleOp &op, std::int32_t until) {
   const auto reach = [&](std::int32_t &last) { last = std::max(last, until); };
   const bool isOfBarrier = (info(op.kind).fields & kBarrier) != 0;
-  if (isOfBarrier && op.kind != OpKind::Init) {
+  if (isOfBarrier && op.kind != ScheduleOpKind::Init) {
     Uses &use =
         uses_[static_cast<std::size_t>(agent) * program.barriers.size() + op.barrier.index()];
-    if (op.kind == OpKind::Wait) use.awaits = &op;
-    reach(op.kind == OpKind::Wait ? use.awaitsUntil : use.endsUntil);
+    if (op.kind == ScheduleOpKind::Wait) use.awaits = &op;
+    reach(op.kind == ScheduleOpKind::Wait ? use.awaitsUntil : use.endsUntil);
   }
   for (const Access &access : op.accesses)
     for (std::int32_t slot = 0; slot < program.depthOf(program[access.buffer].ring); ++slot) {
@@ -268,7 +269,7 @@ void Model::visit(std::int32_t agent, const Op &op, std::int32_t until) {
       for (std::int32_t cell = range.first; cell < range.first + range.count; ++cell) {
         Visits &visits = visits_[static_cast<std::size_t>(agent * cells + cell)];
         reach(access.writes ? visits.writesUntil : visits.readsUntil);
-        if (access.writes || op.kind != OpKind::Access) continue;
+        if (access.writes || op.kind != ScheduleOpKind::Access) continue;
         visits.readsItself = &op;
         visits.buffer = access.buffer;
       }
@@ -289,7 +290,7 @@ void Model::placeClaims() {
         cellClaims_[static_cast<std::size_t>(cell)].push_back(
             addClaim({agent, made.readsItself, cell, made.buffer}));
     for (std::int32_t slot = 0; slot < slots; ++slot)
-      if (const Op *op = at(agent, barrierOf(slot)).awaits)
+      if (const ScheduleOp *op = at(agent, barrierOf(slot)).awaits)
         slotClaims_[static_cast<std::size_t>(slot)].push_back(addClaim({agent, op, slot}));
   }
   firstClaimAxis_ = axes * (hasProxies ? 2 : 1);

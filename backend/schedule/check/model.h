@@ -19,7 +19,7 @@ enum class Control : std::uint8_t {
 
 struct Instruction {
   Control control;
-  const Op *op;
+  const ScheduleOp *op;
   std::int32_t jump = 0;
 };
 
@@ -54,7 +54,7 @@ struct CellRange {
 /// there are as many orders as ways to choose n out of 2 n, and nothing depends on them.
 struct Claim {
   std::int32_t agent;
-  const Op *op;         ///< One that makes it: a wait, or a read.
+  const ScheduleOp *op; ///< One that makes it: a wait, or a read.
   std::int32_t on;      ///< The slot, or the cell.
   BufferId buffer = {}; ///< That it reads.
 };
@@ -136,9 +136,9 @@ public:
   std::int32_t claimOf(std::int32_t agent, const std::vector<std::int32_t> &claims) const;
 
 private:
-  void flatten(const std::vector<Op> &body, RoleId role, std::vector<TripsId> &around);
+  void flatten(const std::vector<ScheduleOp> &body, RoleId role, std::vector<TripsId> &around);
   LastTripUses &asksFor(RoleId role, TripsId trips, const std::vector<TripsId> &around);
-  void study(const std::vector<Op> &body);
+  void study(const std::vector<ScheduleOp> &body);
   void placeAgents();
   void placeBarriers();
   void placeMemory();
@@ -153,12 +153,12 @@ private:
   // around it.
   struct Visits {
     std::int32_t readsUntil = -1, writesUntil = -1;
-    const Op *readsItself = nullptr; // an op of the agent and not of its queues or copies
-    BufferId buffer = {};            // which that reads
+    const ScheduleOp *readsItself = nullptr; // an op of the agent and not of its queues or copies
+    BufferId buffer = {};                    // which that reads
   };
   struct Uses {
     std::int32_t awaitsUntil = -1, endsUntil = -1;
-    const Op *awaits = nullptr;
+    const ScheduleOp *awaits = nullptr;
   };
   const Visits &visits(std::int32_t agent, std::int32_t cell) const {
     return visits_[static_cast<std::size_t>(agent * cells + cell)];
@@ -166,7 +166,7 @@ private:
   const Uses &at(std::int32_t agent, BarrierId barrier) const {
     return uses_[static_cast<std::size_t>(agent) * program.barriers.size() + barrier.index()];
   }
-  void visit(std::int32_t agent, const Op &op, std::int32_t until);
+  void visit(std::int32_t agent, const ScheduleOp &op, std::int32_t until);
 
   std::vector<std::int32_t> queueAxes_;  // by agent: the first of its queues
   std::vector<std::int32_t> queuePlace_; // by queue: its place among those of its role

@@ -94,7 +94,7 @@ std::optional<Finding> tooManyPlaces(const Program &program) {
   std::int64_t warps = 0;
   for (const Role &role : program.roles) {
     warps += std::min(role.warps, 2);
-    forEachOp(role.body, [&](const Op &op) {
+    forEachOp(role.body, [&](const ScheduleOp &op) {
       for (const Access &access : op.accesses)
         if (access.part != Part::All) hasParts[access.buffer.index()] = true;
     });
@@ -261,9 +261,9 @@ private:
     const auto most = std::ranges::max_element(forksOver_) - forksOver_.begin();
     Location where;
     for (const Role &role : model_.program.roles)
-      forEachOp(role.body, [&](const Op &op) {
+      forEachOp(role.body, [&](const ScheduleOp &op) {
         const bool isLoop =
-            op.kind == OpKind::For && op.trips.index() == static_cast<std::size_t>(most);
+            op.kind == ScheduleOpKind::For && op.trips.index() == static_cast<std::size_t>(most);
         if (isLoop && !where.known()) where = op.where;
       });
     return where.known() ? where : model_.program.where;

@@ -5,7 +5,7 @@
 // What goes on beside the agents: copies, and what is issued to queues.
 namespace imbrex::schedule::check {
 
-void Run::copy(std::int32_t agent, const Op &op) {
+void Run::copy(std::int32_t agent, const ScheduleOp &op) {
   const std::int32_t slot = model_->slotOf(op.barrier, useOf(agent, op.index));
   if (!mayArrive(agent, op, slot)) return;
   SlotRun &run = slots_[static_cast<std::size_t>(slot)];
@@ -14,7 +14,7 @@ void Run::copy(std::int32_t agent, const Op &op) {
   gather(slot, agent, op, nullptr);
 }
 
-void Run::issue(std::int32_t agent, const Op &op) {
+void Run::issue(std::int32_t agent, const ScheduleOp &op) {
   QueueRun &run = queue(agent, op.queue);
   const Queue &kind = model_->program[op.queue];
   const std::int32_t axis = model_->axisOf(agent, op.queue);
@@ -24,8 +24,8 @@ void Run::issue(std::int32_t agent, const Op &op) {
   if (!kind.grouped) close(run, op);
 }
 
-void Run::close(QueueRun &run, const Op &op) {
-  run.entries += op.kind == OpKind::Commit ? 1 : op.count;
+void Run::close(QueueRun &run, const ScheduleOp &op) {
+  run.entries += op.kind == ScheduleOpKind::Commit ? 1 : op.count;
   run.ends.emplace_back(run.entries, run.ops);
   const std::int32_t deepest = model_->deepest[op.queue.index()];
   while (run.ends.size() > 1 && run.entries - run.ends[1].first >= deepest)
@@ -34,7 +34,7 @@ void Run::close(QueueRun &run, const Op &op) {
 
 /// Only the entries that are not among the youngest `count` have ended for certain, whatever has
 /// ended in this run.
-void Run::drain(std::int32_t agent, const Op &op) {
+void Run::drain(std::int32_t agent, const ScheduleOp &op) {
   const QueueRun &run = queue(agent, op.queue);
   std::int32_t &seen = ownClock(agent)[model_->axisOf(agent, op.queue)];
   for (const auto &[entries, ops] : run.ends)

@@ -92,7 +92,7 @@ Run::Step Run::control(std::int32_t agent, const Instruction &instruction) {
     run.isDone = true;
     return Step::Ended;
   }
-  const Op &op = *instruction.op;
+  const ScheduleOp &op = *instruction.op;
   if (instruction.control == Control::Enter) {
     run.at[op.trips.index()] = op.first;
     ++run.pc;
@@ -128,29 +128,29 @@ std::optional<bool> Run::holds(const Guard &guard, const Position &at) {
   return true;
 }
 
-Run::Step Run::perform(std::int32_t agent, const Op &op) {
-  if (op.kind == OpKind::Wait) return wait(agent, op);
-  if (op.kind == OpKind::Meet) return meet(agent, op);
+Run::Step Run::perform(std::int32_t agent, const ScheduleOp &op) {
+  if (op.kind == ScheduleOpKind::Wait) return wait(agent, op);
+  if (op.kind == ScheduleOpKind::Meet) return meet(agent, op);
   const std::int32_t time = ++ownClock(agent)[agent];
   switch (op.kind) {
-  case OpKind::Access: touch(agent, op, {agent, time}, nullptr); break;
-  case OpKind::Copy: copy(agent, op); break;
-  case OpKind::Issue: issue(agent, op); break;
-  case OpKind::Arrive:
-  case OpKind::Expect:
-  case OpKind::Signal: arrive(agent, op); break;
-  case OpKind::Commit: close(queue(agent, op.queue), op); break;
-  case OpKind::Drain: drain(agent, op); break;
-  case OpKind::Fence:
+  case ScheduleOpKind::Access: touch(agent, op, {agent, time}, nullptr); break;
+  case ScheduleOpKind::Copy: copy(agent, op); break;
+  case ScheduleOpKind::Issue: issue(agent, op); break;
+  case ScheduleOpKind::Arrive:
+  case ScheduleOpKind::Expect:
+  case ScheduleOpKind::Signal: arrive(agent, op); break;
+  case ScheduleOpKind::Commit: close(queue(agent, op.queue), op); break;
+  case ScheduleOpKind::Drain: drain(agent, op); break;
+  case ScheduleOpKind::Fence:
     if (model_->hasProxies) std::copy_n(clock(agent), model_->axes, ownClock(agent) + model_->axes);
     break;
-  case OpKind::Init: make(agent, op); break;
-  case OpKind::Advance: ++cursor(agent, op.cursor); break;
-  case OpKind::Reset: cursor(agent, op.cursor) = 0; break;
-  case OpKind::Wait:
-  case OpKind::Meet:
-  case OpKind::For:
-  case OpKind::If: break;
+  case ScheduleOpKind::Init: make(agent, op); break;
+  case ScheduleOpKind::Advance: ++cursor(agent, op.cursor); break;
+  case ScheduleOpKind::Reset: cursor(agent, op.cursor) = 0; break;
+  case ScheduleOpKind::Wait:
+  case ScheduleOpKind::Meet:
+  case ScheduleOpKind::For:
+  case ScheduleOpKind::If: break;
   }
   return Step::Done;
 }

@@ -21,7 +21,7 @@ struct Event {
 /// An access that later ones must be held against.
 struct RecordedAccess {
   Event end = {};
-  const Op *op = nullptr;
+  const ScheduleOp *op = nullptr;
   std::int32_t agent = 0;
   BufferId buffer = {};
   std::int64_t use = 0; ///< The cursor's, or 0.
@@ -115,29 +115,29 @@ private:
   Step step(std::int32_t agent);
   Step control(std::int32_t agent, const Instruction &instruction);
   std::optional<bool> holds(const Guard &guard, const Position &at);
-  Step perform(std::int32_t agent, const Op &op);
-  Step wait(std::int32_t agent, const Op &op);
-  Step meet(std::int32_t agent, const Op &op);
+  Step perform(std::int32_t agent, const ScheduleOp &op);
+  Step wait(std::int32_t agent, const ScheduleOp &op);
+  Step meet(std::int32_t agent, const ScheduleOp &op);
   void endMeeting(std::int32_t number);
-  void gather(std::int32_t slot, std::int32_t agent, const Op &op, const Event *alsoKnown);
-  void arrive(std::int32_t agent, const Op &op);
-  void expectMore(SlotRun &run, std::int32_t agent, const Op &op);
-  void drain(std::int32_t agent, const Op &op);
-  void issue(std::int32_t agent, const Op &op);
-  void copy(std::int32_t agent, const Op &op);
-  void close(QueueRun &queue, const Op &op);
-  void make(std::int32_t agent, const Op &op);
+  void gather(std::int32_t slot, std::int32_t agent, const ScheduleOp &op, const Event *alsoKnown);
+  void arrive(std::int32_t agent, const ScheduleOp &op);
+  void expectMore(SlotRun &run, std::int32_t agent, const ScheduleOp &op);
+  void drain(std::int32_t agent, const ScheduleOp &op);
+  void issue(std::int32_t agent, const ScheduleOp &op);
+  void copy(std::int32_t agent, const ScheduleOp &op);
+  void close(QueueRun &queue, const ScheduleOp &op);
+  void make(std::int32_t agent, const ScheduleOp &op);
 
-  void touch(std::int32_t agent, const Op &op, Event end, const Event *alsoKnown);
+  void touch(std::int32_t agent, const ScheduleOp &op, Event end, const Event *alsoKnown);
   void readCell(std::int32_t cell, const RecordedAccess &read, const Event *alsoKnown);
   void writeCell(std::int32_t cell, const RecordedAccess &write, const Event *alsoKnown);
   bool isBefore(const RecordedAccess &earlier, const RecordedAccess &later,
                 const Event *alsoKnown) const;
   void checkProxy(const RecordedAccess &earlier, const RecordedAccess &later);
 
-  bool mayArrive(std::int32_t agent, const Op &op, std::int32_t slot);
-  void checkMade(std::int32_t agent, const Op &op, std::int32_t slot);
-  void endPhase(std::int32_t slot, const Op &op);
+  bool mayArrive(std::int32_t agent, const ScheduleOp &op, std::int32_t slot);
+  void checkMade(std::int32_t agent, const ScheduleOp &op, std::int32_t slot);
+  void endPhase(std::int32_t slot, const ScheduleOp &op);
   bool isReadOver(const RecordedAccess &read, std::int32_t cell) const;
   bool isWriteOver(const RecordedAccess &write, std::int32_t cell) const;
   bool isRead(std::int32_t cell) const;
@@ -179,7 +179,7 @@ private:
   }
 
   template <class... Args>
-  void find(Diag kind, const Op &op, const Args &...args) {
+  void find(Diag kind, const ScheduleOp &op, const Args &...args) {
     findings_.push_back({.what = diagnostic(kind, op.where, args...)});
   }
   std::string nameOf(std::int32_t agent) const;
@@ -187,8 +187,8 @@ private:
   std::string describe(const RecordedAccess &touch) const;
   std::string hintForWrites(const RecordedAccess &write, const RecordedAccess &other) const;
   std::string describeSlot(std::int32_t slot) const;
-  std::string describeStuck(std::int32_t agent, const Op &op) const;
-  std::string lineOf(const Op &op) const;
+  std::string describeStuck(std::int32_t agent, const ScheduleOp &op) const;
+  std::string lineOf(const ScheduleOp &op) const;
 
   const Model *model_;
   std::size_t width_;

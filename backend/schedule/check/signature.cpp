@@ -169,8 +169,8 @@ private:
     for (std::int32_t agent = 0; agent < run_.agents(); ++agent) {
       if (run_.clock(agent)[touch.end.axis] >= touch.end.time) continue;
       const std::int32_t pc = run_.pcOf(agent);
-      if (claim.op->kind == OpKind::Wait ? model_.ends(agent, pc, claim.op->barrier)
-                                         : model_.writes(agent, pc, claim.on))
+      if (claim.op->kind == ScheduleOpKind::Wait ? model_.ends(agent, pc, claim.op->barrier)
+                                                 : model_.writes(agent, pc, claim.on))
         return true;
     }
     return false;

@@ -57,8 +57,8 @@ private:
 
   /// Moves the cursors on, which are where they were when the step was made.
   void pass(const TraceStep &step) {
-    if (step.op->kind == OpKind::Advance) ++cursors_[{step.agent, step.op->cursor}];
-    if (step.op->kind == OpKind::Reset) cursors_[{step.agent, step.op->cursor}] = 0;
+    if (step.op->kind == ScheduleOpKind::Advance) ++cursors_[{step.agent, step.op->cursor}];
+    if (step.op->kind == ScheduleOpKind::Reset) cursors_[{step.agent, step.op->cursor}] = 0;
   }
 
   std::string useOf(std::int32_t agent, const Index &index) {

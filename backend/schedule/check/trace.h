@@ -12,7 +12,7 @@ namespace imbrex::schedule::check {
 /// What an agent did, for people.
 struct TraceStep {
   std::int32_t agent;
-  const Op *op;
+  const ScheduleOp *op;
 };
 
 using NameOf = std::function<std::string(std::int32_t agent)>;

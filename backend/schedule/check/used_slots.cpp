@@ -26,16 +26,16 @@ public:
 
 private:
   /// Of a body that runs so often, all its trips alike, in trip `trip` of the loop around.
-  void walk(const std::vector<Op> &body, std::int64_t times, std::int64_t trip) {
-    for (const Op &op : body) {
-      if (op.kind == OpKind::Advance) add(uses_[op.cursor.index()], times);
-      if (op.kind == OpKind::If) walk(op.body, times, trip);
-      if (op.kind == OpKind::For) loop(op, times, trip);
+  void walk(const std::vector<ScheduleOp> &body, std::int64_t times, std::int64_t trip) {
+    for (const ScheduleOp &op : body) {
+      if (op.kind == ScheduleOpKind::Advance) add(uses_[op.cursor.index()], times);
+      if (op.kind == ScheduleOpKind::If) walk(op.body, times, trip);
+      if (op.kind == ScheduleOpKind::For) loop(op, times, trip);
     }
   }
 
   /// Inner loops may run another number of trips in each of these.
-  void loop(const Op &op, std::int64_t times, std::int64_t trip) {
+  void loop(const ScheduleOp &op, std::int64_t times, std::int64_t trip) {
     const std::int64_t trips = std::max<std::int64_t>(count_(op.trips, trip), 0);
     const bool asks = std::ranges::any_of(
         program_.trips, [&](const Trips &inner) { return inner.within == op.trips; });
@@ -67,7 +67,7 @@ Program withSlotsFor(const Program &program, const TripCount &count) {
   // How far indices reach from a cursor, to both sides.
   std::int64_t reach = 1;
   for (const Role &role : program.roles)
-    forEachOp(role.body, [&](const Op &op) {
+    forEachOp(role.body, [&](const ScheduleOp &op) {
       const auto look = [&](const Index &index) {
         reach = std::max(reach, std::abs(std::int64_t{index.offset}));
       };

@@ -12,11 +12,11 @@ std::string inQuotes(std::string_view name) { return "'" + std::string(name) + "
 
 } // namespace
 
-std::string describe(const Program &program, const Op &op) {
-  const OpInfo &row = info(op.kind);
+std::string describe(const Program &program, const ScheduleOp &op) {
+  const ScheduleOpInfo &row = info(op.kind);
   std::string text(row.mnemonic);
   if (row.fields & kQueue) text += " " + inQuotes(program[op.queue].name);
-  if (op.kind == OpKind::Drain && op.count > 0) text += " to " + toText(op.count);
+  if (op.kind == ScheduleOpKind::Drain && op.count > 0) text += " to " + toText(op.count);
   if (row.fields & kMeeting) text += " " + inQuotes(program[op.meeting].name);
   if (row.fields & kCursor) text += " " + inQuotes(program[op.cursor].name);
   if (row.fields & kBarrier) text += " " + inQuotes(program[op.barrier].name);
@@ -52,7 +52,7 @@ std::string Run::hintForWrites(const RecordedAccess &write, const RecordedAccess
                 "warps, behind the bytes of the buffer, and 'own' in the index";
 }
 
-std::string Run::lineOf(const Op &op) const {
+std::string Run::lineOf(const ScheduleOp &op) const {
   return op.where.known() ? " (" + toText(op.where) + ")" : "";
 }
 
@@ -66,20 +66,20 @@ std::string Run::describeSlot(std::int32_t slot) const {
 /// Who waits for what, when nobody can go on.
 void Run::reportStuck() {
   std::string who;
-  const Op *first = nullptr;
+  const ScheduleOp *first = nullptr;
   for (std::int32_t agent = 0; agent < agents(); ++agent) {
     const AgentRun &run = agents_[static_cast<std::size_t>(agent)];
     if (run.isDone) continue;
     const RoleId role = model_->agents[static_cast<std::size_t>(agent)].role;
-    const Op &op = *model_->code[role.index()][static_cast<std::size_t>(run.pc)].op;
+    const ScheduleOp &op = *model_->code[role.index()][static_cast<std::size_t>(run.pc)].op;
     if (!first) first = &op;
     who += (who.empty() ? "" : "; ") + inQuotes(nameOf(agent)) + " in " + describeStuck(agent, op);
   }
   find(Diag::ScheduleDeadlock, *first, who);
 }
 
-std::string Run::describeStuck(std::int32_t agent, const Op &op) const {
-  if (op.kind == OpKind::Meet) {
+std::string Run::describeStuck(std::int32_t agent, const ScheduleOp &op) const {
+  if (op.kind == ScheduleOpKind::Meet) {
     const MeetingRun &run =
         meetings_[static_cast<std::size_t>(model_->meetingOf[op.meeting.index()])];
     return "meet " + inQuotes(model_->program[op.meeting].name) + lineOf(op) + ", where " +

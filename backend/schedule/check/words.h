@@ -8,6 +8,6 @@
 namespace imbrex::schedule::check {
 
 /// "wait 'full'", "issue on 'products'".
-std::string describe(const Program &program, const Op &op);
+std::string describe(const Program &program, const ScheduleOp &op);
 
 } // namespace imbrex::schedule::check

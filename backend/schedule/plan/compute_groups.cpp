@@ -12,7 +12,7 @@ namespace {
 std::string_view whyNot(const Program &program, const Role &role) {
   std::string_view why;
   if (role.warps % 2 != 0) why = "the warps make no two equal groups";
-  forEachOp(role.body, [&](const Op &op) {
+  forEachOp(role.body, [&](const ScheduleOp &op) {
     for (const Access &access : op.accesses) {
       if (access.part == Part::Own) why = "the warps have parts of their own";
       if (access.writes && program[access.buffer].ring.valid())
@@ -44,8 +44,8 @@ public:
     }
   }
 
-  void own(std::vector<Op> &body) const {
-    forEachOp(body, [&](Op &op) {
+  void own(std::vector<ScheduleOp> &body) const {
+    forEachOp(body, [&](ScheduleOp &op) {
       for (Access &access : op.accesses) own(access.index.cursor);
       own(op.cursor);
       if (op.queue.valid()) op.queue = queues_[op.queue.index()];
@@ -81,7 +81,9 @@ CursorId makeCursor(Program &program, std::string name, RoleId role, RingId ring
   return CursorId(static_cast<std::uint32_t>(program.cursors.size()) - 1);
 }
 
-bool isProduct(const Op &op) { return op.kind == OpKind::Issue || op.kind == OpKind::Commit; }
+bool isProduct(const ScheduleOp &op) {
+  return op.kind == ScheduleOpKind::Issue || op.kind == ScheduleOpKind::Commit;
+}
 
 } // namespace
 
@@ -98,7 +100,7 @@ std::optional<GroupRoles> splitInGroups(Program &program, RoleId role, std::stri
   const RoleId second(static_cast<std::uint32_t>(program.roles.size()));
   Role &first = program.roles[role.index()];
   first.warps /= 2;
-  forEachOp(first.body, [](Op &op) { op.cost = halved(op.cost); });
+  forEachOp(first.body, [](ScheduleOp &op) { op.cost = halved(op.cost); });
   Role twin = first;
   first.name += "0";
   twin.name += "1";
@@ -114,20 +116,20 @@ void takeTurns(Program &program, const GroupRoles &groups, TripsId loop) {
   for (const std::size_t group : {0u, 1u}) {
     const CursorId mine = makeCursor(program, "mine", groups[group], turns[group].ring);
     const CursorId theirs = makeCursor(program, "theirs", groups[group], turns[1 - group].ring);
-    forEachOp(program.roles[groups[group].index()].body, [&](Op &op) {
-      if (op.kind != OpKind::For || op.trips != loop) return;
+    forEachOp(program.roles[groups[group].index()].body, [&](ScheduleOp &op) {
+      if (op.kind != ScheduleOpKind::For || op.trips != loop) return;
       const auto first = llvm::find_if(op.body, isProduct);
       if (first == op.body.end()) return;
       const auto place = std::find_if_not(first, op.body.end(), isProduct) - first;
-      const Op take = {.kind = OpKind::Wait,
-                       .barrier = turns[group].barrier,
-                       .index = {mine},
-                       .flipped = group == 0};
-      const Op give = {
-          .kind = OpKind::Arrive, .barrier = turns[1 - group].barrier, .index = {theirs}};
+      const ScheduleOp take = {.kind = ScheduleOpKind::Wait,
+                               .barrier = turns[group].barrier,
+                               .index = {mine},
+                               .flipped = group == 0};
+      const ScheduleOp give = {
+          .kind = ScheduleOpKind::Arrive, .barrier = turns[1 - group].barrier, .index = {theirs}};
       op.body.insert(op.body.insert(first, take) + 1 + place, give);
       for (const CursorId cursor : {mine, theirs})
-        op.body.push_back({.kind = OpKind::Advance, .cursor = cursor});
+        op.body.push_back({.kind = ScheduleOpKind::Advance, .cursor = cursor});
     });
   }
 }

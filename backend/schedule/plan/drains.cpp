@@ -23,11 +23,11 @@ struct WaitsBefore {
 };
 
 using Decisions = std::map<OpNumber, WaitsBefore>;
-using OpNumbers = llvm::DenseMap<const Op *, OpNumber>;
+using OpNumbers = llvm::DenseMap<const ScheduleOp *, OpNumber>;
 
 OpNumbers numbersOf(const Role &role) {
   OpNumbers numbers;
-  forEachOp(role.body, [&](const Op &op) { numbers.try_emplace(&op, numbers.size()); });
+  forEachOp(role.body, [&](const ScheduleOp &op) { numbers.try_emplace(&op, numbers.size()); });
   return numbers;
 }
 
@@ -40,9 +40,9 @@ std::vector<std::int32_t> largestNumbers(const Program &program, const Role &rol
     most =
         std::max({most, static_cast<std::int32_t>(std::min(count, kMost)), program[trips].least});
   };
-  forEachOp(role.body, [&](const Op &op) {
-    if (op.kind == OpKind::For) raise(op.trips, std::int64_t{op.first} + op.less + 1);
-    if (op.kind == OpKind::If && op.guard.measure != Guard::Measure::Done)
+  forEachOp(role.body, [&](const ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::For) raise(op.trips, std::int64_t{op.first} + op.less + 1);
+    if (op.kind == ScheduleOpKind::If && op.guard.measure != Guard::Measure::Done)
       raise(op.guard.trips, std::int64_t{op.guard.than} + 1);
   });
   return largest;
@@ -76,13 +76,14 @@ public:
         largest_(largestNumbers(program, program[role])), counts_(program.trips.size()),
         lefts_(program.trips.size()), tails_(program.trips.size()),
         isWritten_(program.buffers.size()) {
-    forEachOp(program_[role_].body, [&](const Op &op) {
-      if (op.kind == OpKind::If && op.guard.measure == Guard::Measure::Left) {
+    forEachOp(program_[role_].body, [&](const ScheduleOp &op) {
+      if (op.kind == ScheduleOpKind::If && op.guard.measure == Guard::Measure::Left) {
         std::int32_t &tail = tails_[op.guard.trips.index()];
         tail = std::max(tail, op.guard.than);
       }
       for (const Access &access : op.accesses)
-        if (access.writes && op.kind != OpKind::Copy) isWritten_[access.buffer.index()] = true;
+        if (access.writes && op.kind != ScheduleOpKind::Copy)
+          isWritten_[access.buffer.index()] = true;
     });
     studyConflicts();
   }
@@ -133,7 +134,7 @@ private:
 
   /// A body in which some trips have one number throughout: for each number that its guards and
   /// loops tell apart on its own, so that paths which no number takes are not counted.
-  void walkScope(const std::vector<Op> &body, TripsId scope, PendingOps &point,
+  void walkScope(const std::vector<ScheduleOp> &body, TripsId scope, PendingOps &point,
                  std::uint32_t from = 0) {
     while (from < program_.trips.size() && program_.trips[from].within != scope) ++from;
     if (from == program_.trips.size()) return walk(body, point);
@@ -150,12 +151,12 @@ private:
     }
   }
 
-  void walk(const std::vector<Op> &body, PendingOps &point) {
-    for (const Op &op : body) {
+  void walk(const std::vector<ScheduleOp> &body, PendingOps &point) {
+    for (const ScheduleOp &op : body) {
       if (gaveUp_) return;
-      if (op.kind == OpKind::For) {
+      if (op.kind == ScheduleOpKind::For) {
         loop(op, point);
-      } else if (op.kind == OpKind::If) {
+      } else if (op.kind == ScheduleOpKind::If) {
         branch(op, point);
       } else {
         pass(op, point);
@@ -176,7 +177,7 @@ private:
     return std::nullopt;
   }
 
-  void branch(const Op &op, PendingOps &point) {
+  void branch(const ScheduleOp &op, PendingOps &point) {
     const bool isOutermost = !hoistTo_;
     if (isOutermost) hoistTo_ = &op, ++conditions_;
     apply(op, point);
@@ -193,11 +194,11 @@ private:
 
   /// As many trips as are counted. Where that stands for all larger numbers, too, the last ones, in
   /// which conditions on the trips left do not hold, come behind any number of others.
-  void loop(const Op &op, PendingOps &point) {
+  void loop(const ScheduleOp &op, PendingOps &point) {
     const std::int32_t count = counts_[op.trips.index()];
     std::int32_t left = count - op.first;
     if (left <= op.less) return;
-    const Op *outer = std::exchange(hoistTo_, nullptr);
+    const ScheduleOp *outer = std::exchange(hoistTo_, nullptr);
     const auto trip = [&](PendingOps &at) {
       lefts_[op.trips.index()] = left;
       walkScope(op.body, op.trips, at);
@@ -222,25 +223,27 @@ private:
     }
   }
 
-  void pass(const Op &op, PendingOps &point) {
+  void pass(const ScheduleOp &op, PendingOps &point) {
     const OpNumber number = apply(op, point);
     const OpConflicts &conflicts = conflicts_[number];
     if (conflicts.any)
       for (const PendingOp &pending : point.pending()) require(op, pending, point);
-    if (op.kind == OpKind::Advance) point.advance(program_, op.cursor);
-    if (op.kind == OpKind::Drain) point.retire(op.queue, op.count);
-    if (op.kind == OpKind::Commit) point.age(op.queue, 1);
-    if (op.kind == OpKind::Issue && !program_[op.queue].grouped) point.age(op.queue, op.count);
+    if (op.kind == ScheduleOpKind::Advance) point.advance(program_, op.cursor);
+    if (op.kind == ScheduleOpKind::Drain) point.retire(op.queue, op.count);
+    if (op.kind == ScheduleOpKind::Commit) point.age(op.queue, 1);
+    if (op.kind == ScheduleOpKind::Issue && !program_[op.queue].grouped)
+      point.age(op.queue, op.count);
     if (!conflicts.any) return;
     PendingOp issued{
         .number = conflicts.like, .op = &op, .follows = conflicts.cursors, .within = conditions_};
-    if (op.kind == OpKind::Issue) issued.age = program_[op.queue].grouped ? kOpen : 0;
-    if (op.kind == OpKind::Issue || (op.kind == OpKind::Access && program_[role_].warps > 1))
+    if (op.kind == ScheduleOpKind::Issue) issued.age = program_[op.queue].grouped ? kOpen : 0;
+    if (op.kind == ScheduleOpKind::Issue ||
+        (op.kind == ScheduleOpKind::Access && program_[role_].warps > 1))
       point.add(std::move(issued));
   }
 
   /// What was decided before an operation takes effect. Returns its number.
-  OpNumber apply(const Op &op, PendingOps &point) const {
+  OpNumber apply(const ScheduleOp &op, PendingOps &point) const {
     const OpNumber number = numbers_.at(&op);
     const auto found = before_.find(number);
     if (found == before_.end()) return number;
@@ -260,10 +263,11 @@ private:
         overlaps_[a * buffers + b] = overlaps;
         if (isWritten_[b] && (a == b || overlaps)) conflicts[a] = true;
       }
-    std::vector<const Op *> ops;
-    forEachOp(program_[role_].body, [&](const Op &op) {
+    std::vector<const ScheduleOp *> ops;
+    forEachOp(program_[role_].body, [&](const ScheduleOp &op) {
       ops.push_back(&op);
-      const auto same = llvm::find_if(ops, [&](const Op *other) { return doSame(op, *other); });
+      const auto same =
+          llvm::find_if(ops, [&](const ScheduleOp *other) { return doSame(op, *other); });
       OpConflicts &of = conflicts_.emplace_back();
       of.like = static_cast<OpNumber>(same - ops.begin());
       for (const Access &access : op.accesses) {
@@ -275,15 +279,16 @@ private:
     });
   }
 
-  static bool doSame(const Op &a, const Op &b) {
+  static bool doSame(const ScheduleOp &a, const ScheduleOp &b) {
     return a.kind == b.kind && a.queue == b.queue && a.accesses == b.accesses;
   }
 
   /// An operation that may touch what a pending one still does.
-  void require(const Op &op, const PendingOp &pending, const PendingOps &point) {
-    const Queue *queue = pending.op->kind == OpKind::Issue ? &program_[pending.op->queue] : nullptr;
+  void require(const ScheduleOp &op, const PendingOp &pending, const PendingOps &point) {
+    const Queue *queue =
+        pending.op->kind == ScheduleOpKind::Issue ? &program_[pending.op->queue] : nullptr;
     const bool inOrder =
-        queue && queue->serial && op.kind == OpKind::Issue && op.queue == pending.op->queue;
+        queue && queue->serial && op.kind == ScheduleOpKind::Issue && op.queue == pending.op->queue;
     for (const Access &mine : op.accesses)
       for (const Access &other : pending.op->accesses) {
         if (!mine.writes && !other.writes) continue;
@@ -317,16 +322,16 @@ private:
   /// The meeting that there is serves, if the operation is over for its own warp by then. A new one
   /// comes before all conditions around the operation, to serve whether they hold or not, if what
   /// it is for is not within them itself.
-  void meetBefore(const Op &op, const PendingOp &pending) {
+  void meetBefore(const ScheduleOp &op, const PendingOp &pending) {
     const bool hoists = hoistTo_ && pending.within < conditions_;
-    const Op &place = pending.meeting ? *pending.meeting : (hoists ? *hoistTo_ : op);
+    const ScheduleOp &place = pending.meeting ? *pending.meeting : (hoists ? *hoistTo_ : op);
     const std::int32_t age = pending.meeting ? pending.ageThere : pending.age;
     if (age != kEnded) drainBefore(place, pending.op->queue, age);
     const bool isNew = !std::exchange(before_[numbers_.at(&place)].meets, true);
     if (isNew) noteChange();
   }
 
-  void drainBefore(const Op &op, QueueId queue, std::int32_t age) {
+  void drainBefore(const ScheduleOp &op, QueueId queue, std::int32_t age) {
     const std::int32_t count = std::clamp(age, 0, program_[queue].capacity);
     const auto [at, isNew] = before_[numbers_.at(&op)].drains.try_emplace(queue, count);
     if (!isNew && count >= at->second) return;
@@ -342,15 +347,15 @@ private:
   const Program &program_;
   RoleId role_;
   const OpNumbers &numbers_;
-  std::vector<std::int32_t> largest_;  // by trips: this many stand for all that are more
-  std::vector<std::int32_t> counts_;   // by trips: the number that is looked at
-  std::vector<std::int32_t> lefts_;    // by trips: how many are left in the loop that is walked
-  std::vector<std::int32_t> tails_;    // by trips: the most that a condition asks to be left
-  std::vector<bool> isWritten_;        // by buffer: by the role, and not by copies
-  std::vector<bool> overlaps_;         // by buffer and buffer
-  std::vector<OpConflicts> conflicts_; // by operation
-  const Op *hoistTo_ = nullptr;        // the outermost condition of the body that is walked
-  std::int32_t conditions_ = 0;        // of these, that of bodies around it included
+  std::vector<std::int32_t> largest_;   // by trips: this many stand for all that are more
+  std::vector<std::int32_t> counts_;    // by trips: the number that is looked at
+  std::vector<std::int32_t> lefts_;     // by trips: how many are left in the loop that is walked
+  std::vector<std::int32_t> tails_;     // by trips: the most that a condition asks to be left
+  std::vector<bool> isWritten_;         // by buffer: by the role, and not by copies
+  std::vector<bool> overlaps_;          // by buffer and buffer
+  std::vector<OpConflicts> conflicts_;  // by operation
+  const ScheduleOp *hoistTo_ = nullptr; // the outermost condition of the body that is walked
+  std::int32_t conditions_ = 0;         // of these, that of bodies around it included
   Decisions before_;
   bool changed_ = false;
   std::optional<Price> limit_; // what the decisions must stay below
@@ -366,15 +371,16 @@ std::int32_t freeNumber(const Program &program) {
 }
 
 /// The operations again, with what was decided before each.
-std::vector<Op> rewritten(const std::vector<Op> &body, const OpNumbers &numbers,
-                          const Decisions &before, MeetingId meeting) {
-  std::vector<Op> out;
-  for (const Op &op : body) {
+std::vector<ScheduleOp> rewritten(const std::vector<ScheduleOp> &body, const OpNumbers &numbers,
+                                  const Decisions &before, MeetingId meeting) {
+  std::vector<ScheduleOp> out;
+  for (const ScheduleOp &op : body) {
     if (const auto found = before.find(numbers.at(&op)); found != before.end()) {
       for (const auto &[queue, count] : found->second.drains)
-        out.push_back({.kind = OpKind::Drain, .count = count, .queue = queue, .where = op.where});
+        out.push_back(
+            {.kind = ScheduleOpKind::Drain, .count = count, .queue = queue, .where = op.where});
       if (found->second.meets)
-        out.push_back({.kind = OpKind::Meet, .meeting = meeting, .where = op.where});
+        out.push_back({.kind = ScheduleOpKind::Meet, .meeting = meeting, .where = op.where});
     }
     out.push_back(op);
     out.back().body = rewritten(op.body, numbers, before, meeting);

@@ -38,10 +38,10 @@ public:
   }
 
 private:
-  void study(const std::vector<Op> &body, const Op *loop) {
-    for (const Op &op : body) {
+  void study(const std::vector<ScheduleOp> &body, const ScheduleOp *loop) {
+    for (const ScheduleOp &op : body) {
       if (hasBody(op.kind)) {
-        study(op.body, op.kind == OpKind::For ? &op : loop);
+        study(op.body, op.kind == ScheduleOpKind::For ? &op : loop);
         continue;
       }
       duties_.push_back(dutyOf(op));
@@ -51,8 +51,8 @@ private:
     }
   }
 
-  Duty dutyOf(const Op &op) const {
-    if (op.kind == OpKind::Copy) return Duty::Copy;
+  Duty dutyOf(const ScheduleOp &op) const {
+    if (op.kind == ScheduleOpKind::Copy) return Duty::Copy;
     const bool queued = info(op.kind).fields & kQueue;
     return queued && request_.isSignalling(op.queue) ? Duty::Product : Duty::Compute;
   }
@@ -64,8 +64,8 @@ private:
       partition.split.roles.push_back({.name = std::move(name), .warps = warps});
       return static_cast<std::uint32_t>(partition.split.roles.size() - 1);
     };
-    std::map<const Op *, std::uint32_t> loaders;
-    for (const Op *rate : rates_)
+    std::map<const ScheduleOp *, std::uint32_t> loaders;
+    for (const ScheduleOp *rate : rates_)
       if (loaders.empty() || apart)
         loaders[rate] = role(apart ? "load_" + nameOf(rate) : "load", 1);
       else
@@ -79,21 +79,23 @@ private:
     return partition;
   }
 
-  std::string nameOf(const Op *loop) const { return loop ? work_[loop->trips].name : "once"; }
+  std::string nameOf(const ScheduleOp *loop) const {
+    return loop ? work_[loop->trips].name : "once";
+  }
 
   const Program &work_;
   const PlanRequest &request_;
-  std::vector<Duty> duties_;      // by operation that is given to a role
-  std::vector<const Op *> loops_; // the innermost loop around each
-  std::vector<const Op *> rates_; // the loops that copies are in
+  std::vector<Duty> duties_;              // by operation that is given to a role
+  std::vector<const ScheduleOp *> loops_; // the innermost loop around each
+  std::vector<const ScheduleOp *> rates_; // the loops that copies are in
 };
 
 /// The other queue whose loads brought into registers what an operation stores. What reads
 /// something of the work as well is none: a product, say, whose sums are stored at the end.
-std::optional<QueueId> queueInto(const Program &work, const Op &store) {
+std::optional<QueueId> queueInto(const Program &work, const ScheduleOp &store) {
   std::optional<QueueId> queue;
-  forEachOp(work.roles.front().body, [&](const Op &op) {
-    const bool loads = op.kind == OpKind::Issue && op.accesses.size() == 1;
+  forEachOp(work.roles.front().body, [&](const ScheduleOp &op) {
+    const bool loads = op.kind == ScheduleOpKind::Issue && op.accesses.size() == 1;
     if (!loads || op.queue == store.queue) return;
     const Access &into = op.accesses.front();
     if (!into.writes || work[into.buffer].space != Space::Registers) return;
@@ -113,13 +115,13 @@ std::vector<Partition> partitionsOf(const Program &work, const PlanRequest &requ
 
 std::optional<QueueId> loadQueueOf(const Program &work) {
   std::optional<QueueId> queue;
-  forEachOp(work.roles.front().body, [&](const Op &op) {
+  forEachOp(work.roles.front().body, [&](const ScheduleOp &op) {
     const bool stores = std::ranges::any_of(op.accesses, [&](const Access &access) {
       return access.writes && work[access.buffer].space == Space::Shared;
     });
-    if (queue || !stores || op.kind == OpKind::Copy) return;
+    if (queue || !stores || op.kind == ScheduleOpKind::Copy) return;
     queue = queueInto(work, op);
-    if (!queue && op.kind == OpKind::Issue) queue = op.queue;
+    if (!queue && op.kind == ScheduleOpKind::Issue) queue = op.queue;
   });
   return queue;
 }

@@ -73,7 +73,7 @@ void PendingOps::age(QueueId queue, std::int32_t entries) {
       pending.age = pending.age == kOpen ? entries - 1 : pending.age + entries;
 }
 
-void PendingOps::meet(const Op &before) {
+void PendingOps::meet(const ScheduleOp &before) {
   llvm::erase_if(pending_, [](const PendingOp &pending) { return pending.age == kEnded; });
   for (PendingOp &pending : pending_) {
     pending.meeting = &before;

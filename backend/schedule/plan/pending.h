@@ -22,13 +22,13 @@ using OpNumber = std::uint32_t;
 /// An operation that is not over for every warp: the youngest of all that do the same to a slot.
 struct PendingOp {
   OpNumber number; ///< The first operation that does the same.
-  const Op *op;
+  const ScheduleOp *op;
   /// By cursor of the role: since it was issued, modulo the slots of the cursor's ring.
   llvm::SmallVector<std::int32_t, 3> advances = {};
   llvm::ArrayRef<CursorId> follows = {}; ///< The cursors whose advances tell its uses apart.
   std::int32_t within = 0;               ///< How many conditions around it are not left.
   std::int32_t age = kEnded;             ///< Entries of its queue issued since.
-  const Op *meeting = nullptr;           ///< Before this the warps have met since it was issued.
+  const ScheduleOp *meeting = nullptr;   ///< Before this the warps have met since it was issued.
   std::int32_t ageThere = kEnded;
 
   bool isLike(const PendingOp &other) const {
@@ -61,7 +61,7 @@ public:
   /// So many entries are issued behind what there is of the queue.
   void age(QueueId queue, std::int32_t entries);
   /// All warps meet before this operation.
-  void meet(const Op &before);
+  void meet(const ScheduleOp &before);
   void advance(const Program &program, CursorId cursor);
   /// What is within more conditions than these is it no longer.
   void leave(std::int32_t conditions);

@@ -105,8 +105,8 @@ private:
   bool isWhole(const Program &program, Diagnostics &why) const {
     const auto queue = loadQueueOf(work_);
     for (const Role &role : program.roles)
-      forEachOp(role.body, [&](const Op &op) {
-        if (op.kind != OpKind::Copy || op.barrier.valid()) return;
+      forEachOp(role.body, [&](const ScheduleOp &op) {
+        if (op.kind != ScheduleOpKind::Copy || op.barrier.valid()) return;
         const std::string name =
             op.accesses.empty() ? "" : program[op.accesses.front().buffer].name;
         why.report(Diag::ScheduleUnawaitedCopy, op.where, name,
@@ -233,10 +233,10 @@ private:
   std::vector<RingId> ringsOf(const Program &program) const {
     std::vector<RingId> rings;
     for (const Role &role : program.roles)
-      forEachOp(role.body, [&](const Op &op) {
-        if (op.kind != OpKind::For || op.trips != request_.loop) return;
-        for (const Op &inner : op.body)
-          if (inner.kind == OpKind::Advance &&
+      forEachOp(role.body, [&](const ScheduleOp &op) {
+        if (op.kind != ScheduleOpKind::For || op.trips != request_.loop) return;
+        for (const ScheduleOp &inner : op.body)
+          if (inner.kind == ScheduleOpKind::Advance &&
               std::ranges::find(rings, program[inner.cursor].ring) == rings.end())
             rings.push_back(program[inner.cursor].ring);
       });

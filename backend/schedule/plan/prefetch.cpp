@@ -10,10 +10,10 @@ namespace imbrex::schedule {
 namespace {
 
 /// The loop over these trips, in a body or in the bodies of it; null where there is none.
-Op *findLoop(std::vector<Op> &body, TripsId trips) {
-  for (Op &op : body) {
-    if (op.kind == OpKind::For && op.trips == trips) return &op;
-    if (Op *inner = findLoop(op.body, trips)) return inner;
+ScheduleOp *findLoop(std::vector<ScheduleOp> &body, TripsId trips) {
+  for (ScheduleOp &op : body) {
+    if (op.kind == ScheduleOpKind::For && op.trips == trips) return &op;
+    if (ScheduleOp *inner = findLoop(op.body, trips)) return inner;
   }
   return nullptr;
 }
@@ -24,8 +24,8 @@ public:
       : program_(program), queue_(queue), loop_(loop), slots_(slots) {}
 
   bool operator()(Diagnostics &diagnostics) {
-    std::vector<Op> &body = program_.roles.front().body;
-    Op *loop = findLoop(body, loop_);
+    std::vector<ScheduleOp> &body = program_.roles.front().body;
+    ScheduleOp *loop = findLoop(body, loop_);
     if (!loop) return true;
     collect(*loop);
     if (buffers_.empty()) return true;
@@ -36,32 +36,34 @@ public:
   }
 
 private:
-  bool isLoad(const Op &op) const {
-    return op.queue == queue_ && (op.kind == OpKind::Issue || op.kind == OpKind::Commit);
+  bool isLoad(const ScheduleOp &op) const {
+    return op.queue == queue_ &&
+           (op.kind == ScheduleOpKind::Issue || op.kind == ScheduleOpKind::Commit);
   }
 
-  void collect(const Op &loop) {
-    for (const Op &op : loop.body)
+  void collect(const ScheduleOp &loop) {
+    for (const ScheduleOp &op : loop.body)
       if (isLoad(op))
         for (const Access &access : op.accesses)
           if (access.writes) buffers_.insert(access.buffer);
   }
 
-  bool touches(const Op &op) const {
+  bool touches(const ScheduleOp &op) const {
     return std::ranges::any_of(op.accesses,
                                [&](const Access &a) { return buffers_.contains(a.buffer); });
   }
 
   /// All that touches the buffers is in the loop, and all that writes them is a load at its top.
-  bool verify(const Op &loop, const std::vector<Op> &body, Diagnostics &diagnostics) const {
+  bool verify(const ScheduleOp &loop, const std::vector<ScheduleOp> &body,
+              Diagnostics &diagnostics) const {
     std::size_t inside = 0, everywhere = 0;
-    const Op *other = nullptr;
-    forEachOp(body, [&](const Op &op) { everywhere += touches(op); });
-    forEachOp(loop.body, [&](const Op &op) { inside += touches(op); });
+    const ScheduleOp *other = nullptr;
+    forEachOp(body, [&](const ScheduleOp &op) { everywhere += touches(op); });
+    forEachOp(loop.body, [&](const ScheduleOp &op) { inside += touches(op); });
     const auto firstOther =
-        std::ranges::find_if_not(loop.body, [&](const Op &op) { return isLoad(op); });
+        std::ranges::find_if_not(loop.body, [&](const ScheduleOp &op) { return isLoad(op); });
     for (auto op = firstOther; op != loop.body.end(); ++op)
-      forEachOp(op->body, [&](const Op &inner) { other = writes(inner) ? &inner : other; });
+      forEachOp(op->body, [&](const ScheduleOp &inner) { other = writes(inner) ? &inner : other; });
     for (auto op = firstOther; op != loop.body.end(); ++op)
       if (isLoad(*op) || writes(*op)) other = &*op;
     if (inside == everywhere && !other && loop.first == 0 && loop.less == 0) return true;
@@ -70,7 +72,7 @@ private:
     return false;
   }
 
-  bool writes(const Op &op) const {
+  bool writes(const ScheduleOp &op) const {
     return std::ranges::any_of(
         op.accesses, [&](const Access &a) { return a.writes && buffers_.contains(a.buffer); });
   }
@@ -92,21 +94,21 @@ private:
     now_ = cursor("now");
   }
 
-  void index(std::vector<Op> &ops) const {
-    forEachOp(ops, [&](Op &op) {
+  void index(std::vector<ScheduleOp> &ops) const {
+    forEachOp(ops, [&](ScheduleOp &op) {
       for (Access &access : op.accesses)
         if (buffers_.contains(access.buffer)) access.index = {access.writes ? ahead_ : now_};
     });
   }
 
-  void replace(std::vector<Op> &body, Op *loop) {
-    std::vector<Op> loads, uses;
-    for (const Op &op : loop->body) (isLoad(op) ? loads : uses).push_back(op);
+  void replace(std::vector<ScheduleOp> &body, ScheduleOp *loop) {
+    std::vector<ScheduleOp> loads, uses;
+    for (const ScheduleOp &op : loop->body) (isLoad(op) ? loads : uses).push_back(op);
     index(loads);
     index(uses);
-    uses.push_back({.kind = OpKind::Advance, .cursor = now_});
+    uses.push_back({.kind = ScheduleOpKind::Advance, .cursor = now_});
     const std::int32_t ahead = slots_ - 1;
-    std::vector<Op> before, behind;
+    std::vector<ScheduleOp> before, behind;
     for (std::int32_t trip = 0; trip < ahead; ++trip)
       append(before, loadsIf(Guard{Guard::Measure::Count, loop_, trip}, loads));
     const bool grouped = program_[queue_].grouped;
@@ -116,8 +118,9 @@ private:
       loop->less = ahead;
       loop->body = loadsIf(std::nullopt, loads);
       for (std::int32_t left = ahead; left > 0; --left)
-        behind.push_back(
-            {.kind = OpKind::If, .guard = {Guard::Measure::Count, loop_, left - 1}, .body = uses});
+        behind.push_back({.kind = ScheduleOpKind::If,
+                          .guard = {Guard::Measure::Count, loop_, left - 1},
+                          .body = uses});
     }
     append(loop->body, uses);
     splice(body, loop, std::move(before), std::move(behind));
@@ -125,28 +128,31 @@ private:
 
   /// The loads where the guard holds, all that follow each other under one, the commits in any
   /// case.
-  std::vector<Op> loadsIf(std::optional<Guard> guard, const std::vector<Op> &loads) const {
-    std::vector<Op> out;
-    for (const Op &op : loads) {
-      if (op.kind == OpKind::Commit || !guard) {
+  std::vector<ScheduleOp> loadsIf(std::optional<Guard> guard,
+                                  const std::vector<ScheduleOp> &loads) const {
+    std::vector<ScheduleOp> out;
+    for (const ScheduleOp &op : loads) {
+      if (op.kind == ScheduleOpKind::Commit || !guard) {
         out.push_back(op);
         continue;
       }
-      if (out.empty() || out.back().kind != OpKind::If)
-        out.push_back({.kind = OpKind::If, .guard = *guard});
+      if (out.empty() || out.back().kind != ScheduleOpKind::If)
+        out.push_back({.kind = ScheduleOpKind::If, .guard = *guard});
       out.back().body.push_back(op);
     }
-    const auto last = std::ranges::find(out.rbegin(), out.rend(), OpKind::If, &Op::kind);
-    (last == out.rend() ? out : last->body).push_back({.kind = OpKind::Advance, .cursor = ahead_});
+    const auto last =
+        std::ranges::find(out.rbegin(), out.rend(), ScheduleOpKind::If, &ScheduleOp::kind);
+    (last == out.rend() ? out : last->body)
+        .push_back({.kind = ScheduleOpKind::Advance, .cursor = ahead_});
     return out;
   }
 
-  static void append(std::vector<Op> &to, std::vector<Op> ops) {
+  static void append(std::vector<ScheduleOp> &to, std::vector<ScheduleOp> ops) {
     std::ranges::move(ops, std::back_inserter(to));
   }
 
-  static bool splice(std::vector<Op> &body, const Op *loop, std::vector<Op> before,
-                     std::vector<Op> behind) {
+  static bool splice(std::vector<ScheduleOp> &body, const ScheduleOp *loop,
+                     std::vector<ScheduleOp> before, std::vector<ScheduleOp> behind) {
     for (std::size_t i = 0; i < body.size(); ++i) {
       if (&body[i] != loop) {
         if (splice(body[i].body, loop, before, behind)) return true;

@@ -14,11 +14,11 @@ namespace imbrex::schedule {
 namespace {
 
 /// The loops around an operation, outermost first.
-using Loops = std::vector<const Op *>;
+using Loops = std::vector<const ScheduleOp *>;
 
 /// An operation that touches a buffer.
 struct BufferAccess {
-  const Op *op;
+  const ScheduleOp *op;
   std::uint32_t role;
   bool writes;
   Loops loops;
@@ -40,8 +40,8 @@ struct BufferAccesses {
 /// What buffers have in common that share a ring.
 struct RingKey {
   std::set<std::uint32_t> writers, readers;
-  const Op *rate; ///< The loop whose trips are the uses; null: one use in all.
-  bool isCarried; ///< One use more comes before the loop, and is what its first trip reads.
+  const ScheduleOp *rate; ///< The loop whose trips are the uses; null: one use in all.
+  bool isCarried;         ///< One use more comes before the loop, and is what its first trip reads.
 
   friend auto operator<=>(const RingKey &, const RingKey &) = default;
 };
@@ -66,7 +66,7 @@ bool isWrittenAgain(const BufferAccesses &touches) {
 }
 
 /// What writes in two loops of which none stands in the other: the first two of them.
-std::optional<std::pair<const Op *, const Op *>>
+std::optional<std::pair<const ScheduleOp *, const ScheduleOp *>>
 loadedInAnotherLoop(const BufferAccesses &touches) {
   const std::size_t around = touches.around->size();
   const BufferAccess *first = nullptr;
@@ -81,9 +81,9 @@ loadedInAnotherLoop(const BufferAccesses &touches) {
 /// The loop that hands a content from each trip to the next, where a role writes the first one
 /// before it and another at the end of each trip, which others have read by then; null for all
 /// else.
-const Op *carryingLoop(const BufferAccesses &touches) {
+const ScheduleOp *carryingLoop(const BufferAccesses &touches) {
   const std::size_t around = touches.around->size();
-  const Op *loop = nullptr;
+  const ScheduleOp *loop = nullptr;
   bool hasFirst = false, isWritten = false, isBehind = false;
   for (const BufferAccess &touch : touches.all) {
     if (touch.writes == !touches.writers.contains(touch.role)) return nullptr;
@@ -109,7 +109,7 @@ struct LastRelease {
 };
 
 /// What a split hands to a role: not loops and conditions, which all roles keep.
-bool isGiven(const Op &op) { return !hasBody(op.kind); }
+bool isGiven(const ScheduleOp &op) { return !hasBody(op.kind); }
 
 class RoleSplitter {
 public:
@@ -137,16 +137,16 @@ public:
   }
 
 private:
-  void study(const std::vector<Op> &body, Loops &loops, std::size_t &next) {
-    for (const Op &op : body) {
-      if (op.kind == OpKind::For) loops.push_back(&op);
+  void study(const std::vector<ScheduleOp> &body, Loops &loops, std::size_t &next) {
+    for (const ScheduleOp &op : body) {
+      if (op.kind == ScheduleOpKind::For) loops.push_back(&op);
       if (isGiven(op)) note(op, split_.roleOf[next++], loops);
       study(op.body, loops, next);
-      if (op.kind == OpKind::For) loops.pop_back();
+      if (op.kind == ScheduleOpKind::For) loops.pop_back();
     }
   }
 
-  void note(const Op &op, std::uint32_t role, const Loops &loops) {
+  void note(const ScheduleOp &op, std::uint32_t role, const Loops &loops) {
     for (const Access &access : op.accesses) {
       BufferAccesses &touches = touches_[access.buffer.index()];
       touches.all.push_back({.op = &op, .role = role, .writes = access.writes, .loops = loops});
@@ -203,7 +203,7 @@ private:
 
   /// Where the uses before and behind the loop end: behind the last operation there.
   void studyEnds(RingId ring, const RingKey &kind, const std::vector<BufferId> &buffers) {
-    std::map<std::uint32_t, const Op *> last; // by role
+    std::map<std::uint32_t, const ScheduleOp *> last; // by role
     for (const std::uint32_t reader : kind.readers) last[reader] = kind.rate;
     for (const BufferId buffer : buffers)
       for (const BufferAccess &touch : touches_[buffer.index()].all) {
@@ -214,15 +214,15 @@ private:
   }
 
   /// A role's own operations and what is around them, and an advance at the end of each use.
-  std::vector<Op> bodyOf(std::uint32_t role, const std::vector<Op> &body, const Op *loop,
-                         std::size_t &next) {
-    std::vector<Op> out;
+  std::vector<ScheduleOp> bodyOf(std::uint32_t role, const std::vector<ScheduleOp> &body,
+                                 const ScheduleOp *loop, std::size_t &next) {
+    std::vector<ScheduleOp> out;
 
-    for (const Op &op : body) {
+    for (const ScheduleOp &op : body) {
       const bool isMine = !isGiven(op) || split_.roleOf[next++] == role;
       if (!isMine) continue;
-      Op own = op;
-      const Op *inner = op.kind == OpKind::For ? &op : loop;
+      ScheduleOp own = op;
+      const ScheduleOp *inner = op.kind == ScheduleOpKind::For ? &op : loop;
       own.body = bodyOf(role, op.body, inner, next);
       if (!isGiven(op) && own.body.empty()) continue;
       assign(own, RoleId(role));
@@ -234,18 +234,19 @@ private:
   }
 
   /// What nobody wants behind the loop is read all the same: the ring moves on for all.
-  void endUse(RoleId role, const LastRelease &end, const Op &op, std::vector<Op> &out) {
+  void endUse(RoleId role, const LastRelease &end, const ScheduleOp &op,
+              std::vector<ScheduleOp> &out) {
     const CursorId cursor = cursorOf(role, end.ring);
-    if (op.kind == OpKind::For) {
-      Op read = {.kind = OpKind::Access, .where = op.where};
+    if (op.kind == ScheduleOpKind::For) {
+      ScheduleOp read = {.kind = ScheduleOpKind::Access, .where = op.where};
       for (const BufferId buffer : end.buffers)
         read.accesses.push_back({.buffer = buffer, .index = {cursor}});
       out.push_back(std::move(read));
     }
-    out.push_back({.kind = OpKind::Advance, .cursor = cursor});
+    out.push_back({.kind = ScheduleOpKind::Advance, .cursor = cursor});
   }
 
-  void assign(Op &op, RoleId role) {
+  void assign(ScheduleOp &op, RoleId role) {
     for (Access &access : op.accesses)
       if (const RingId ring = program_[access.buffer].ring; ring.valid())
         access.index = {cursorOf(role, ring)};
@@ -272,14 +273,14 @@ private:
   }
 
   /// At the end of the body of the ring's rate, for the rings that the role touches there.
-  void addAdvances(RoleId role, const Op *loop, const std::vector<Op> &given,
-                   std::vector<Op> &body) {
+  void addAdvances(RoleId role, const ScheduleOp *loop, const std::vector<ScheduleOp> &given,
+                   std::vector<ScheduleOp> &body) {
     const bool isWhole = loop ? &loop->body == &given : &work_.roles.front().body == &given;
     if (!isWhole) return;
     for (std::uint32_t r = 0; r < rates_.size(); ++r) {
       const auto cursor = cursors_.find({role, RingId(r)});
       if (rates_[r] != loop || cursor == cursors_.end()) continue;
-      body.push_back({.kind = OpKind::Advance, .cursor = cursor->second});
+      body.push_back({.kind = ScheduleOpKind::Advance, .cursor = cursor->second});
     }
   }
 
@@ -287,9 +288,9 @@ private:
   const RoleSplit &split_;
   Diagnostics &diagnostics_;
   Program program_;
-  std::vector<BufferAccesses> touches_; // by buffer
-  std::vector<const Op *> rates_;       // by ring
-  std::map<std::pair<std::uint32_t, const Op *>, std::vector<LastRelease>>
+  std::vector<BufferAccesses> touches_;   // by buffer
+  std::vector<const ScheduleOp *> rates_; // by ring
+  std::map<std::pair<std::uint32_t, const ScheduleOp *>, std::vector<LastRelease>>
       ends_; // by role and operation
   std::map<std::pair<RoleId, RingId>, CursorId> cursors_;
   std::map<std::pair<RoleId, QueueId>, QueueId> queues_;
@@ -305,7 +306,7 @@ std::optional<Program> splitRoles(const Program &work, const RoleSplit &split,
     return std::nullopt;
   }
   std::size_t operations = 0;
-  forEachOp(work.roles.front().body, [&](const Op &op) { operations += isGiven(op); });
+  forEachOp(work.roles.front().body, [&](const ScheduleOp &op) { operations += isGiven(op); });
   IMBREX_CHECK(operations == split.roleOf.size(), "a split of {0} operations for work of {1}",
                split.roleOf.size(), operations);
   return RoleSplitter(work, split, diagnostics)();

@@ -19,7 +19,7 @@ struct ChannelBarriers {
 /// What goes before and after each operation of a body.
 struct Insertions {
   explicit Insertions(std::size_t size) : before(size), after(size) {}
-  std::vector<std::vector<Op>> before, after;
+  std::vector<std::vector<ScheduleOp>> before, after;
 };
 
 /// The part of a body, by places, in which a cursor stands at one use: up to an advance.
@@ -31,7 +31,7 @@ struct UseInterval {
 /// The operations of a stay that touch the use.
 struct AccessSpan {
   std::size_t first = 0, last = 0;
-  const Op *lastTouch = nullptr; ///< The last in order, in whatever inner body.
+  const ScheduleOp *lastTouch = nullptr; ///< The last in order, in whatever inner body.
 };
 
 /// A slot that a queue reads, to be given back when that is over.
@@ -42,9 +42,9 @@ struct SlotRelease {
   std::int32_t entriesAfter; ///< Of the queue, from the last that reads it to there.
 };
 
-std::int32_t entriesOf(const Program &program, const Op &op) {
-  if (op.kind == OpKind::Commit) return 1;
-  return op.kind == OpKind::Issue && !program[op.queue].grouped ? op.count : 0;
+std::int32_t entriesOf(const Program &program, const ScheduleOp &op) {
+  if (op.kind == ScheduleOpKind::Commit) return 1;
+  return op.kind == ScheduleOpKind::Issue && !program[op.queue].grouped ? op.count : 0;
 }
 
 class BarrierAdder {
@@ -58,8 +58,8 @@ public:
     for (const Channel &channel : channels_)
       if (channel.crossesRoles()) makeBarriers(channel);
     for (std::uint32_t r = 0; r < program_.roles.size(); ++r) {
-      std::vector<Op> tail;
-      std::vector<Op> &body = program_.roles[r].body;
+      std::vector<ScheduleOp> tail;
+      std::vector<ScheduleOp> &body = program_.roles[r].body;
       body = withBarriers(RoleId(r), std::move(body), nullptr, tail);
     }
     if (diagnostics_.hasErrors()) return std::nullopt;
@@ -82,22 +82,22 @@ private:
   }
 
   /// `tail` gets what must come behind the loop whose body this is.
-  std::vector<Op> withBarriers(RoleId role, std::vector<Op> body, const Op *loop,
-                               std::vector<Op> &tail) {
+  std::vector<ScheduleOp> withBarriers(RoleId role, std::vector<ScheduleOp> body,
+                                       const ScheduleOp *loop, std::vector<ScheduleOp> &tail) {
     Insertions additions(body.size());
     std::map<QueueId, std::vector<SlotRelease>> releases;
     for (const UseInterval &stay : staysOf(body)) addFor(role, stay, body, additions, releases);
     for (auto &[queue, slots] : releases) giveBack(queue, slots, body, loop, additions, tail);
 
-    std::vector<Op> out;
-    const auto append = [&](std::vector<Op> ops) {
+    std::vector<ScheduleOp> out;
+    const auto append = [&](std::vector<ScheduleOp> ops) {
       std::ranges::move(ops, std::back_inserter(out));
     };
     for (std::size_t i = 0; i < body.size(); ++i) {
       append(std::move(additions.before[i]));
-      const Op *inner = body[i].kind == OpKind::For ? &body[i] : nullptr;
-      std::vector<Op> behind;
-      Op op = body[i];
+      const ScheduleOp *inner = body[i].kind == ScheduleOpKind::For ? &body[i] : nullptr;
+      std::vector<ScheduleOp> behind;
+      ScheduleOp op = body[i];
       op.body = withBarriers(role, std::move(op.body), inner, behind);
       out.push_back(std::move(op));
       append(std::move(behind));
@@ -106,10 +106,10 @@ private:
     return out;
   }
 
-  static std::vector<UseInterval> staysOf(const std::vector<Op> &body) {
+  static std::vector<UseInterval> staysOf(const std::vector<ScheduleOp> &body) {
     std::vector<UseInterval> stays;
     for (std::size_t i = 0; i < body.size(); ++i) {
-      if (body[i].kind != OpKind::Advance) continue;
+      if (body[i].kind != ScheduleOpKind::Advance) continue;
       std::size_t begin = 0;
       for (std::size_t before = 0; before < i; ++before)
         if (advances(body[before], body[i].cursor)) begin = before + 1;
@@ -118,13 +118,14 @@ private:
     return stays;
   }
 
-  static bool advances(const Op &op, CursorId cursor) {
-    return (op.kind == OpKind::Advance && op.cursor == cursor) ||
-           std::ranges::any_of(op.body, [&](const Op &inner) { return advances(inner, cursor); });
+  static bool advances(const ScheduleOp &op, CursorId cursor) {
+    return (op.kind == ScheduleOpKind::Advance && op.cursor == cursor) ||
+           std::ranges::any_of(op.body,
+                               [&](const ScheduleOp &inner) { return advances(inner, cursor); });
   }
 
-  void addFor(RoleId role, const UseInterval &stay, std::vector<Op> &body, Insertions &additions,
-              std::map<QueueId, std::vector<SlotRelease>> &releases) {
+  void addFor(RoleId role, const UseInterval &stay, std::vector<ScheduleOp> &body,
+              Insertions &additions, std::map<QueueId, std::vector<SlotRelease>> &releases) {
     const auto found = guarded_.find(program_[stay.cursor].ring);
     if (found == guarded_.end()) return;
     const ChannelBarriers &guarded = found->second;
@@ -138,10 +139,10 @@ private:
   }
 
   std::optional<AccessSpan> spanOf(const UseInterval &stay, bool writes,
-                                   const std::vector<Op> &body) const {
+                                   const std::vector<ScheduleOp> &body) const {
     std::optional<AccessSpan> span;
     for (std::size_t i = stay.begin; i < stay.end; ++i) {
-      const auto look = [&](const Op &op) {
+      const auto look = [&](const ScheduleOp &op) {
         for (const Access &access : op.accesses) {
           if (access.index.cursor != stay.cursor || access.writes != writes) continue;
           if (!span) span = {.first = i};
@@ -156,38 +157,39 @@ private:
   }
 
   void addProducer(const UseInterval &stay, const ChannelBarriers &guarded, const AccessSpan &span,
-                   std::vector<Op> &body, Insertions &additions) {
-    const Op &last = *span.lastTouch;
-    const auto at = [&](OpKind kind, BarrierId barrier) {
-      return Op{.kind = kind, .barrier = barrier, .index = {stay.cursor}, .where = last.where};
+                   std::vector<ScheduleOp> &body, Insertions &additions) {
+    const ScheduleOp &last = *span.lastTouch;
+    const auto at = [&](ScheduleOpKind kind, BarrierId barrier) {
+      return ScheduleOp{
+          .kind = kind, .barrier = barrier, .index = {stay.cursor}, .where = last.where};
     };
-    Op wait = at(OpKind::Wait, guarded.empty);
+    ScheduleOp wait = at(ScheduleOpKind::Wait, guarded.empty);
     wait.flipped = true;
     additions.before[span.first].push_back(wait);
-    std::vector<Op> &after = additions.after[span.last];
-    if (last.kind == OpKind::Copy) {
-      Op expect = at(OpKind::Expect, guarded.full);
+    std::vector<ScheduleOp> &after = additions.after[span.last];
+    if (last.kind == ScheduleOpKind::Copy) {
+      ScheduleOp expect = at(ScheduleOpKind::Expect, guarded.full);
       expect.bytes = aimCopies(stay, guarded, body);
       additions.before[span.first].push_back(expect);
-    } else if (last.kind == OpKind::Issue && queues_[last.queue.index()].signals) {
-      after.push_back(at(OpKind::Signal, guarded.full));
+    } else if (last.kind == ScheduleOpKind::Issue && queues_[last.queue.index()].signals) {
+      after.push_back(at(ScheduleOpKind::Signal, guarded.full));
       after.back().queue = last.queue;
     } else {
-      if (last.kind == OpKind::Issue)
-        after.push_back({.kind = OpKind::Drain, .count = 0, .queue = last.queue});
+      if (last.kind == ScheduleOpKind::Issue)
+        after.push_back({.kind = ScheduleOpKind::Drain, .count = 0, .queue = last.queue});
       if (guarded.channel->isReadByAsyncProxy && !program_.isAsync(last))
-        after.push_back({.kind = OpKind::Fence});
-      after.push_back(at(OpKind::Arrive, guarded.full));
+        after.push_back({.kind = ScheduleOpKind::Fence});
+      after.push_back(at(ScheduleOpKind::Arrive, guarded.full));
     }
   }
 
   /// The copies of one use end at its barrier; in an inner loop nobody knew how many there are.
   /// Returns their bytes.
   std::int64_t aimCopies(const UseInterval &stay, const ChannelBarriers &guarded,
-                         std::vector<Op> &body) {
+                         std::vector<ScheduleOp> &body) {
     std::int64_t bytes = 0;
-    const auto aim = [&](Op &copy, bool isInner) {
-      if (copy.kind != OpKind::Copy || copy.accesses.empty()) return;
+    const auto aim = [&](ScheduleOp &copy, bool isInner) {
+      if (copy.kind != ScheduleOpKind::Copy || copy.accesses.empty()) return;
       if (copy.accesses.front().index.cursor != stay.cursor) return;
       copy.barrier = guarded.full;
       copy.index = {stay.cursor};
@@ -198,26 +200,28 @@ private:
     };
     for (std::size_t i = stay.begin; i < stay.end; ++i) {
       aim(body[i], false);
-      forEachOp(body[i].body, [&](Op &inner) { aim(inner, true); });
+      forEachOp(body[i].body, [&](ScheduleOp &inner) { aim(inner, true); });
     }
     return bytes;
   }
 
   void addConsumer(const UseInterval &stay, const ChannelBarriers &guarded, const AccessSpan &span,
-                   const std::vector<Op> &body, Insertions &additions,
+                   const std::vector<ScheduleOp> &body, Insertions &additions,
                    std::map<QueueId, std::vector<SlotRelease>> &releases) {
-    const Op &last = *span.lastTouch;
-    const Op wait = {
-        .kind = OpKind::Wait, .barrier = guarded.full, .index = {stay.cursor}, .where = last.where};
+    const ScheduleOp &last = *span.lastTouch;
+    const ScheduleOp wait = {.kind = ScheduleOpKind::Wait,
+                             .barrier = guarded.full,
+                             .index = {stay.cursor},
+                             .where = last.where};
     additions.before[span.first].push_back(wait);
-    Op release = {.kind = OpKind::Arrive,
-                  .barrier = guarded.empty,
-                  .index = {stay.cursor},
-                  .where = last.where};
-    if (last.kind != OpKind::Issue) {
+    ScheduleOp release = {.kind = ScheduleOpKind::Arrive,
+                          .barrier = guarded.empty,
+                          .index = {stay.cursor},
+                          .where = last.where};
+    if (last.kind != ScheduleOpKind::Issue) {
       additions.after[span.last].push_back(release);
     } else if (queues_[last.queue.index()].signals) {
-      release.kind = OpKind::Signal;
+      release.kind = ScheduleOpKind::Signal;
       release.queue = last.queue;
       additions.after[span.last].push_back(release);
     } else {
@@ -237,11 +241,11 @@ private:
 
   /// Behind the last operation of the queue: the slots that were read first come first, each after
   /// the weakest drain that says so.
-  void giveBack(QueueId queue, std::vector<SlotRelease> &slots, const std::vector<Op> &body,
-                const Op *loop, Insertions &additions, std::vector<Op> &tail) {
+  void giveBack(QueueId queue, std::vector<SlotRelease> &slots, const std::vector<ScheduleOp> &body,
+                const ScheduleOp *loop, Insertions &additions, std::vector<ScheduleOp> &tail) {
     const std::int32_t lag = loop ? queues_[queue.index()].inFlight : 0;
     std::int32_t entries = 0;
-    for (const Op &op : body)
+    for (const ScheduleOp &op : body)
       if (mentions(op, queue)) entries += entriesOf(program_, op);
     std::ranges::sort(slots, [](const SlotRelease &a, const SlotRelease &b) {
       return std::tuple(a.place, -a.entriesAfter, a.cursor) <
@@ -249,46 +253,48 @@ private:
     });
     const SlotRelease *before = nullptr;
     for (const SlotRelease &slot : slots) {
-      std::vector<Op> &after = additions.after[slot.place];
+      std::vector<ScheduleOp> &after = additions.after[slot.place];
       const bool isDrained =
           before && before->place == slot.place && before->entriesAfter == slot.entriesAfter;
       if (!isDrained)
-        after.push_back(
-            {.kind = OpKind::Drain, .count = lag * entries + slot.entriesAfter, .queue = queue});
+        after.push_back({.kind = ScheduleOpKind::Drain,
+                         .count = lag * entries + slot.entriesAfter,
+                         .queue = queue});
       before = &slot;
       addRelease(slot, lag, loop, after);
     }
     if (lag > 0) finish(queue, slots, lag, *loop, tail);
   }
 
-  static bool mentions(const Op &op, QueueId queue) {
-    return op.queue == queue ||
-           std::ranges::any_of(op.body, [&](const Op &inner) { return mentions(inner, queue); });
+  static bool mentions(const ScheduleOp &op, QueueId queue) {
+    return op.queue == queue || std::ranges::any_of(op.body, [&](const ScheduleOp &inner) {
+             return mentions(inner, queue);
+           });
   }
 
-  static Op releaseOf(const SlotRelease &slot, std::int32_t back) {
-    return {.kind = OpKind::Arrive, .barrier = slot.empty, .index = {slot.cursor, -back}};
+  static ScheduleOp releaseOf(const SlotRelease &slot, std::int32_t back) {
+    return {.kind = ScheduleOpKind::Arrive, .barrier = slot.empty, .index = {slot.cursor, -back}};
   }
 
-  static void addRelease(const SlotRelease &slot, std::int32_t lag, const Op *loop,
-                         std::vector<Op> &after) {
+  static void addRelease(const SlotRelease &slot, std::int32_t lag, const ScheduleOp *loop,
+                         std::vector<ScheduleOp> &after) {
     if (lag == 0) return after.push_back(releaseOf(slot, 0));
     const Guard guard = {
         .measure = Guard::Measure::Done, .trips = loop->trips, .than = loop->first + lag - 1};
-    after.push_back({.kind = OpKind::If, .guard = guard, .body = {releaseOf(slot, lag)}});
+    after.push_back({.kind = ScheduleOpKind::If, .guard = guard, .body = {releaseOf(slot, lag)}});
   }
 
   /// Behind the loop: what was still being read in its last trips.
   static void finish(QueueId queue, const std::vector<SlotRelease> &slots, std::int32_t lag,
-                     const Op &loop, std::vector<Op> &tail) {
-    tail.push_back({.kind = OpKind::Drain, .count = 0, .queue = queue});
+                     const ScheduleOp &loop, std::vector<ScheduleOp> &tail) {
+    tail.push_back({.kind = ScheduleOpKind::Drain, .count = 0, .queue = queue});
     for (std::int32_t back = lag; back > 0; --back) {
       const Guard guard = {.measure = Guard::Measure::Count,
                            .trips = loop.trips,
                            .than = loop.first + loop.less + back - 1};
-      std::vector<Op> given;
+      std::vector<ScheduleOp> given;
       for (const SlotRelease &slot : slots) given.push_back(releaseOf(slot, back));
-      tail.push_back({.kind = OpKind::If, .guard = guard, .body = std::move(given)});
+      tail.push_back({.kind = ScheduleOpKind::If, .guard = guard, .body = std::move(given)});
     }
   }
 

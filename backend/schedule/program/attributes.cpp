@@ -4,26 +4,28 @@
 
 namespace imbrex::schedule {
 
-std::vector<Attribute<Op>> attributesOf(OpKind kind) {
-  std::vector<Attribute<Op>> rows;
-  if (kind == OpKind::Wait) rows.push_back({"flipped", &Op::flipped});
-  if (kind == OpKind::Drain)
-    rows.push_back({"to", &Op::count});
+std::vector<Attribute<ScheduleOp>> attributesOf(ScheduleOpKind kind) {
+  std::vector<Attribute<ScheduleOp>> rows;
+  if (kind == ScheduleOpKind::Wait) rows.push_back({"flipped", &ScheduleOp::flipped});
+  if (kind == ScheduleOpKind::Drain)
+    rows.push_back({"to", &ScheduleOp::count});
   else if (has(kind, kCount)) // bytes may be expected without an arrival
-    rows.push_back({"count", &Op::count, kind == OpKind::Expect ? kNotNegative : kPositive});
-  if (has(kind, kBytes)) rows.push_back({"bytes", &Op::bytes, kPositive});
+    rows.push_back(
+        {"count", &ScheduleOp::count, kind == ScheduleOpKind::Expect ? kNotNegative : kPositive});
+  if (has(kind, kBytes)) rows.push_back({"bytes", &ScheduleOp::bytes, kPositive});
   if (has(kind, kLoop)) {
-    rows.push_back({"from", &Op::first});
-    rows.push_back({"less", &Op::less});
+    rows.push_back({"from", &ScheduleOp::first});
+    rows.push_back({"less", &ScheduleOp::less});
   }
   return rows;
 }
 
-Op blank(OpKind kind) {
-  return {.kind = kind, .count = kind == OpKind::Drain ? 0 : 1}; // all of a queue is drained
+ScheduleOp blank(ScheduleOpKind kind) {
+  return {.kind = kind,
+          .count = kind == ScheduleOpKind::Drain ? 0 : 1}; // all of a queue is drained
 }
 
-std::vector<Operand> operandsOf(OpKind kind) {
+std::vector<Operand> operandsOf(ScheduleOpKind kind) {
   constexpr auto kWithAccesses =
       std::to_array<Operand>({{kQueue, ""}, {kAccesses, ""}, {kBarrier, "to", true}});
   constexpr auto kWithout = std::to_array<Operand>({{kBarrier, ""},

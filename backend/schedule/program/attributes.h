@@ -95,16 +95,18 @@ inline constexpr Attribute<Index> kIndexOffset{"offset", &Index::offset, kAnyNum
 inline constexpr Attribute<Access> kPartNumber{"part", &Access::number};
 inline constexpr Attribute<Guard> kGuardThan{"than", &Guard::than, kAnyNumber};
 
-constexpr bool has(OpKind kind, Fields field) { return (info(kind).fields & field) != 0; }
-constexpr bool hasBody(OpKind kind) { return has(kind, kLoop) || has(kind, kGuard); }
+constexpr bool has(ScheduleOpKind kind, Fields field) { return (info(kind).fields & field) != 0; }
+constexpr bool hasBody(ScheduleOpKind kind) { return has(kind, kLoop) || has(kind, kGuard); }
 /// An `init` makes all slots of its barrier, and so needs no index.
-constexpr bool hasIndex(OpKind kind) { return has(kind, kBarrier) && kind != OpKind::Init; }
+constexpr bool hasIndex(ScheduleOpKind kind) {
+  return has(kind, kBarrier) && kind != ScheduleOpKind::Init;
+}
 
 /// The numbers and flags of an operation, which end its text in any order.
-std::vector<Attribute<Op>> attributesOf(OpKind kind);
+std::vector<Attribute<ScheduleOp>> attributesOf(ScheduleOpKind kind);
 
 /// An operation of which the text says nothing but the mnemonic.
-Op blank(OpKind kind);
+ScheduleOp blank(ScheduleOpKind kind);
 
 /// Part of an operation that is no number, and the word that leads it in; empty for the first one.
 struct Operand {
@@ -114,7 +116,7 @@ struct Operand {
 };
 
 /// In the order of the text: what the operation works on comes first.
-std::vector<Operand> operandsOf(OpKind kind);
+std::vector<Operand> operandsOf(ScheduleOpKind kind);
 
 // --- words for what is one of a few ---
 

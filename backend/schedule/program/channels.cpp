@@ -8,7 +8,7 @@ namespace {
 
 struct ChannelEnds {
   std::vector<RoleId> writers, readers;
-  const Op *write = nullptr;
+  const ScheduleOp *write = nullptr;
   bool isReadByAsyncProxy = false;
 };
 
@@ -16,7 +16,8 @@ void addOnce(std::vector<RoleId> &roles, RoleId role) {
   if (std::ranges::find(roles, role) == roles.end()) roles.push_back(role);
 }
 
-void addOp(const Program &program, RoleId role, const Op &op, std::vector<ChannelEnds> &ends) {
+void addOp(const Program &program, RoleId role, const ScheduleOp &op,
+           std::vector<ChannelEnds> &ends) {
   for (const Access &access : op.accesses) {
     const RingId ring = program[access.buffer].ring;
     if (!ring.valid()) continue;
@@ -42,7 +43,8 @@ bool mayOverlap(const Program &program, BufferId a, BufferId b) {
 std::vector<Channel> findChannels(const Program &program, Diagnostics &diagnostics) {
   std::vector<ChannelEnds> ends(program.rings.size());
   for (std::uint32_t r = 0; r < program.roles.size(); ++r)
-    forEachOp(program.roles[r].body, [&](const Op &op) { addOp(program, RoleId(r), op, ends); });
+    forEachOp(program.roles[r].body,
+              [&](const ScheduleOp &op) { addOp(program, RoleId(r), op, ends); });
   std::vector<Channel> channels;
   for (std::uint32_t ring = 0; ring < ends.size(); ++ring) {
     ChannelEnds &end = ends[ring];

@@ -166,20 +166,20 @@ private:
   // --- operations ---
 
   /// The operations of a body whose `{` has been read, and its `}`.
-  bool parseOps(std::vector<Op> &body, std::int32_t depth) {
+  bool parseOps(std::vector<ScheduleOp> &body, std::int32_t depth) {
     if (depth > kDeepestBody) return error(Diag::TextTooDeep, peek(), kDeepestBody);
     while (!accept('}'))
       if (!parseOp(body, depth)) return false;
     return true;
   }
 
-  bool parseOp(std::vector<Op> &body, std::int32_t depth) {
+  bool parseOp(std::vector<ScheduleOp> &body, std::int32_t depth) {
     const auto mnemonic = take(TokenKind::Word, "an op or '}'");
     if (!mnemonic) return false;
-    const auto row = std::ranges::find(kOps, mnemonic->text, &OpInfo::mnemonic);
+    const auto row = std::ranges::find(kOps, mnemonic->text, &ScheduleOpInfo::mnemonic);
     if (row == kOps.end()) return reportUnknownOp(*mnemonic);
-    const auto kind = static_cast<OpKind>(row - kOps.begin());
-    Op &op = body.emplace_back(blank(kind));
+    const auto kind = static_cast<ScheduleOpKind>(row - kOps.begin());
+    ScheduleOp &op = body.emplace_back(blank(kind));
     op.where = place(*mnemonic);
     for (const Operand &operand : operandsOf(kind)) {
       if (operand.mayLack && !peek().is(operand.word)) continue;
@@ -187,22 +187,22 @@ private:
         return false;
     }
     const auto attributes = attributesOf(kind);
-    if (!parseAttributes<Op>(attributes, shown(*mnemonic), op) ||
+    if (!parseAttributes<ScheduleOp>(attributes, shown(*mnemonic), op) ||
         !parseCost(op.cost, shown(*mnemonic)))
       return false;
-    return !hasBody(kind) || (expectBody<Op>(attributes) && parseOps(op.body, depth + 1));
+    return !hasBody(kind) || (expectBody<ScheduleOp>(attributes) && parseOps(op.body, depth + 1));
   }
 
   bool reportUnknownOp(const Token &token) {
     std::vector<std::string_view> names;
-    for (const OpInfo &row : kOps) names.push_back(row.mnemonic);
+    for (const ScheduleOpInfo &row : kOps) names.push_back(row.mnemonic);
     const bool isLate = token.is("cursor") || token.is("queue");
     return error(Diag::TextUnknownOp, token, shown(token),
                  isLate ? "cursors and queues are declared where a role begins"
                         : suggestion(token.text, names, "docs/schedule-text.md lists the ops"));
   }
 
-  bool parseOperand(Op &op, Fields field) {
+  bool parseOperand(ScheduleOp &op, Fields field) {
     switch (field) {
     case kAccesses: return parseAccesses(op.accesses);
     case kBarrier: return resolve(barriers_, op.barrier) && parseSlot(op.index, nullptr);

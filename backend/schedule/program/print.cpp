@@ -92,24 +92,25 @@ private:
     for (const Queue &queue : program_.queues)
       if (queue.role == id)
         line(2, "queue " + written(queue.name) + attributeText<Queue>(kQueueAttributes, queue, {}));
-    for (const Op &op : role.body) printOp(op, 2);
+    for (const ScheduleOp &op : role.body) printOp(op, 2);
     line(1, "}");
   }
 
-  void printOp(const Op &op, std::size_t depth) {
+  void printOp(const ScheduleOp &op, std::size_t depth) {
     std::string text(info(op.kind).mnemonic);
     for (const Operand &operand : operandsOf(op.kind)) {
       if (operand.mayLack && !op.barrier.valid()) continue;
       if (!operand.word.empty()) text += " " + std::string(operand.word);
       text += operandText(op, operand.field);
     }
-    text += attributeText<Op>(attributesOf(op.kind), op, blank(op.kind)) + costText(op.cost);
+    text +=
+        attributeText<ScheduleOp>(attributesOf(op.kind), op, blank(op.kind)) + costText(op.cost);
     line(depth, hasBody(op.kind) ? text + " {" : text);
-    for (const Op &inner : op.body) printOp(inner, depth + 1);
+    for (const ScheduleOp &inner : op.body) printOp(inner, depth + 1);
     if (hasBody(op.kind)) line(depth, "}");
   }
 
-  std::string operandText(const Op &op, Fields field) const {
+  std::string operandText(const ScheduleOp &op, Fields field) const {
     switch (field) {
     case kAccesses: return accessesText(op.accesses);
     case kBarrier: return " " + reference(op.barrier, program_.barriers) + slotText(op.index, {});

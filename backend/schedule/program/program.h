@@ -164,7 +164,7 @@ struct Guard {
   friend bool operator==(const Guard &, const Guard &) = default;
 };
 
-enum class OpKind : std::uint8_t {
+enum class ScheduleOpKind : std::uint8_t {
 #define IMBREX_SCHEDULE_OP(Kind, ...) Kind,
 #include "backend/schedule/program/program_ops.def"
 };
@@ -183,18 +183,20 @@ enum Fields : std::uint16_t {
   kGuard = 256,
 };
 
-struct OpInfo {
+struct ScheduleOpInfo {
   std::string_view mnemonic;
   std::uint16_t fields;
   std::string_view meaning;
 };
 
-inline constexpr auto kOps = std::to_array<OpInfo>({
+inline constexpr auto kOps = std::to_array<ScheduleOpInfo>({
 #define IMBREX_SCHEDULE_OP(Kind, mnemonic, fields, meaning) {mnemonic, fields, meaning},
 #include "backend/schedule/program/program_ops.def"
 });
 
-constexpr const OpInfo &info(OpKind kind) { return kOps[static_cast<std::size_t>(kind)]; }
+constexpr const ScheduleOpInfo &info(ScheduleOpKind kind) {
+  return kOps[static_cast<std::size_t>(kind)];
+}
 
 /// What an operation keeps busy, and for how long: for plans and pictures, never for safety.
 struct Cost {
@@ -206,8 +208,8 @@ struct Cost {
 };
 
 /// One operation; which members count is in program_ops.def.
-struct Op {
-  OpKind kind;
+struct ScheduleOp {
+  ScheduleOpKind kind;
   std::vector<Access> accesses = {};
   BarrierId barrier = {};
   Index index = {};     ///< Of the barrier's slot.
@@ -221,7 +223,7 @@ struct Op {
   std::int32_t first = 0; ///< A loop starts at this trip,
   std::int32_t less = 0;  ///< and leaves out so many of the last.
   Guard guard = {};
-  std::vector<Op> body = {};
+  std::vector<ScheduleOp> body = {};
   Cost cost = {};
   Location where = {};
 };
@@ -230,7 +232,7 @@ struct Role {
   std::string name;
   std::int32_t warps = 1;     ///< The agents that run it.
   std::int32_t registers = 0; ///< Of each thread; 0: as the launch gives.
-  std::vector<Op> body = {};
+  std::vector<ScheduleOp> body = {};
 };
 
 /// How many trips there are, in trip `of` of the loop around.
@@ -259,9 +261,9 @@ struct Program {
   const Queue &operator[](QueueId id) const { return queues[id.index()]; }
 
   /// Whether an operation reaches memory and barriers through the async proxy: see `fence`.
-  bool isAsync(const Op &op) const {
+  bool isAsync(const ScheduleOp &op) const {
     const bool isQueued = (info(op.kind).fields & kQueue) != 0;
-    return op.kind == OpKind::Copy || (isQueued && (*this)[op.queue].async);
+    return op.kind == ScheduleOpKind::Copy || (isQueued && (*this)[op.queue].async);
   }
 
   /// The slots of what lies in this ring; 1 without one.

@@ -135,19 +135,19 @@ private:
 
   // --- operations ---
 
-  void verifyBody(const std::vector<Op> &body) {
+  void verifyBody(const std::vector<ScheduleOp> &body) {
     ++depth_;
-    for (const Op &op : body) verifyOp(op);
+    for (const ScheduleOp &op : body) verifyOp(op);
     --depth_;
   }
 
-  void verifyOp(const Op &op) {
+  void verifyOp(const ScheduleOp &op) {
     if (depth_ > kDeepestBody) {
       report(Diag::TextTooDeep, op.where, kDeepestBody);
       return;
     }
     verifyUnused(op);
-    for (const Attribute<Op> &row : attributesOf(op.kind))
+    for (const Attribute<ScheduleOp> &row : attributesOf(op.kind))
       verifyNumber(row, op, op.where, mnemonic(op));
     verifyCost(op);
     for (const Access &access : op.accesses) verifyAccess(op, access);
@@ -159,20 +159,20 @@ private:
     if (has(op.kind, kGuard)) verifyGuard(op);
   }
 
-  static std::string mnemonic(const Op &op) {
+  static std::string mnemonic(const ScheduleOp &op) {
     return "'" + std::string(info(op.kind).mnemonic) + "'";
   }
 
   /// What the text would not say is not there.
-  void verifyUnused(const Op &op) {
-    const Op none = blank(op.kind);
+  void verifyUnused(const ScheduleOp &op) {
+    const ScheduleOp none = blank(op.kind);
     const auto check = [&](bool isUsed, bool isThere, std::string_view what) {
       if (isThere && !isUsed) report(Diag::ScheduleUnused, op.where, info(op.kind).mnemonic, what);
     };
     check(has(op.kind, kAccesses), !op.accesses.empty(), "accesses");
     check(has(op.kind, kBarrier), op.barrier.valid(), "a barrier");
     check(hasIndex(op.kind) && op.barrier.valid(), op.index != none.index, "an index");
-    check(op.kind == OpKind::Wait, op.flipped, "'flipped'");
+    check(op.kind == ScheduleOpKind::Wait, op.flipped, "'flipped'");
     check(has(op.kind, kCount), op.count != none.count, "a count");
     check(has(op.kind, kBytes), op.bytes != none.bytes, "bytes");
     check(has(op.kind, kQueue), op.queue.valid(), "a queue");
@@ -185,7 +185,7 @@ private:
       check(access.part == Part::Numbered, access.number != 0, "a part's number");
   }
 
-  void verifyCost(const Op &op) {
+  void verifyCost(const ScheduleOp &op) {
     verifyNumber(kCostCycles, op.cost, op.where, mnemonic(op));
     verifyNumber(kCostBusy, op.cost, op.where, mnemonic(op));
     const std::string_view name = info(op.kind).mnemonic;
@@ -196,13 +196,13 @@ private:
   }
 
   /// A copy may, until barriers are added.
-  bool lacksBarrier(const Op &op) {
-    if (op.kind != OpKind::Copy || op.barrier.valid()) return false;
+  bool lacksBarrier(const ScheduleOp &op) {
+    if (op.kind != ScheduleOpKind::Copy || op.barrier.valid()) return false;
     if (form_ == Completeness::Complete) report(Diag::ScheduleNoBarrier, op.where);
     return true;
   }
 
-  bool namesWhatExists(const Op &op) {
+  bool namesWhatExists(const ScheduleOp &op) {
     const auto check = [&](Fields field, auto id, const auto &all, std::string_view noun) {
       return !has(op.kind, field) || exists(id, all, noun, mnemonic(op), op.where);
     };
@@ -216,7 +216,7 @@ private:
 
   /// A cursor or a queue is the role's own.
   template <class T>
-  bool verifyOwn(const Op &op, const T &used, std::string_view noun) {
+  bool verifyOwn(const ScheduleOp &op, const T &used, std::string_view noun) {
     return used.role == role_ || report(Diag::ScheduleForeign, op.where, info(op.kind).mnemonic,
                                         shown(program_[role_].name), noun, shown(used.name),
                                         shown(program_[used.role].name));
@@ -224,7 +224,7 @@ private:
 
   /// `indexed` is a buffer or a barrier: it has an index where it lies in a ring.
   template <class T>
-  void verifySlot(const Op &op, const T &indexed, Index index) {
+  void verifySlot(const ScheduleOp &op, const T &indexed, Index index) {
     const std::string_view name = info(op.kind).mnemonic;
     if (!indexed.ring.valid()) {
       if (index != Index()) report(Diag::ScheduleNoSlots, op.where, name, shown(indexed.name));
@@ -242,7 +242,7 @@ private:
              shown(program_[cursor.ring].name), ring);
   }
 
-  void verifyAccess(const Op &op, const Access &access) {
+  void verifyAccess(const ScheduleOp &op, const Access &access) {
     if (!exists(access.buffer, program_.buffers, "buffer", mnemonic(op), op.where)) return;
     const Buffer &buffer = program_[access.buffer];
     const std::string_view name = info(op.kind).mnemonic;
@@ -255,14 +255,14 @@ private:
              shown(program_[role_].name), program_[role_].warps, buffer.parts);
   }
 
-  void verifyQueue(const Op &op, const Queue &queue) {
+  void verifyQueue(const ScheduleOp &op, const Queue &queue) {
     verifyOwn(op, queue, "queue");
     const std::string name = shown(queue.name);
-    if (op.kind == OpKind::Commit && !queue.grouped)
+    if (op.kind == ScheduleOpKind::Commit && !queue.grouped)
       report(Diag::ScheduleNotGrouped, op.where, name, queue.name);
-    if (op.kind == OpKind::Issue && queue.grouped && op.count != 1)
+    if (op.kind == ScheduleOpKind::Issue && queue.grouped && op.count != 1)
       report(Diag::ScheduleGroupCount, op.where, op.count, name);
-    if (op.kind == OpKind::Drain && op.count > queue.capacity)
+    if (op.kind == ScheduleOpKind::Drain && op.count > queue.capacity)
       report(Diag::ScheduleDrainBeyond, op.where, op.count, name, queue.capacity);
   }
 
@@ -273,13 +273,13 @@ private:
   }
 
   /// Trips within those of another loop are a number only there.
-  void verifyKnown(const Op &op, const Trips &trips) {
+  void verifyKnown(const ScheduleOp &op, const Trips &trips) {
     if (trips.within.valid() && !isInLoopOver(trips.within))
       report(Diag::ScheduleTripsOutside, op.where, info(op.kind).mnemonic, shown(trips.name),
              shown(program_[trips.within].name), program_[trips.within].name);
   }
 
-  void verifyLoop(const Op &op) {
+  void verifyLoop(const ScheduleOp &op) {
     const Trips &trips = program_[op.trips];
     verifyKnown(op, trips);
     if (isInLoopOver(op.trips)) report(Diag::ScheduleLoopTwice, op.where, shown(trips.name));
@@ -288,7 +288,7 @@ private:
     loops_.pop_back();
   }
 
-  void verifyGuard(const Op &op) {
+  void verifyGuard(const ScheduleOp &op) {
     const Guard &guard = op.guard;
     const Trips &trips = program_[guard.trips];
     if (guard.measure == Guard::Measure::Count)

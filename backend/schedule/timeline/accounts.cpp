@@ -35,7 +35,7 @@ void Simulation::noteWait(RoleId role, const Span &span) {
   tally_[place + kHeld] += span.cycles() > 0;
 }
 
-Span Simulation::spanOf(Span::Kind kind, RoleId role, const Op &op) const {
+Span Simulation::spanOf(Span::Kind kind, RoleId role, const ScheduleOp &op) const {
   return {.kind = kind,
           .role = role,
           .op = &op,
@@ -62,7 +62,7 @@ void Simulation::take(std::int32_t resource, std::int64_t start, const Cost &cos
   if (inside > 0) busyInWindow_[r] += inside;
 }
 
-std::int32_t Simulation::resourceOf(const Op &op) {
+std::int32_t Simulation::resourceOf(const ScheduleOp &op) {
   if (op.cost.resource.empty()) return kNoResource;
   const auto [at, isNew] = resourceOf_.try_emplace(&op, kNoResource);
   if (!isNew) return at->second;
@@ -80,7 +80,7 @@ std::int64_t Simulation::useOf(const Index &index) const {
 }
 
 /// Of its barrier, else of the first ring that it touches.
-std::int64_t Simulation::shownUseOf(const Op &op) const {
+std::int64_t Simulation::shownUseOf(const ScheduleOp &op) const {
   if (op.index.cursor.valid()) return useOf(op.index);
   for (const Access &access : op.accesses)
     if (access.index.cursor.valid()) return useOf(access.index);
@@ -105,7 +105,7 @@ std::vector<RoleUse> Simulation::roleUses() const {
     const auto instruction = static_cast<std::size_t>(seen / 2);
     const auto role = static_cast<std::size_t>(
         std::ranges::upper_bound(firstInstruction_, instruction) - firstInstruction_.begin() - 1);
-    const Op *op = model_.code[role][instruction - firstInstruction_[role]].op;
+    const ScheduleOp *op = model_.code[role][instruction - firstInstruction_[role]].op;
     const std::size_t place = waitPlace(instruction, seen % 2 == 1);
     uses[role].waits.push_back({.op = op,
                                 .resource = seen % 2 == 1 ? resourceOf_.lookup(op) : kNoResource,

@@ -3,7 +3,7 @@
 // What goes on by itself, and the barriers that it ends at.
 namespace imbrex::schedule::timeline {
 
-void Simulation::send(RoleId role, const Op &op) {
+void Simulation::send(RoleId role, const ScheduleOp &op) {
   const InFlightOp flight = {.role = role,
                              .op = &op,
                              .use = useOf(op.index),
@@ -17,7 +17,7 @@ void Simulation::send(RoleId role, const Op &op) {
     freeFlights_.pop_back();
     flights_[static_cast<std::size_t>(number)] = flight;
   }
-  if (op.kind == OpKind::Copy) return takeOff(number);
+  if (op.kind == ScheduleOpKind::Copy) return takeOff(number);
   QueueRun &queue = queues_[op.queue.index()];
   queue.flights.push_back(number);
   ++queue.issued;
@@ -28,8 +28,8 @@ void Simulation::send(RoleId role, const Op &op) {
 /// It asks for its resource now.
 void Simulation::takeOff(std::int32_t number) {
   InFlightOp &flight = flights_[static_cast<std::size_t>(number)];
-  const Op &op = *flight.op;
-  QueueRun *const queue = op.kind == OpKind::Issue ? &queues_[op.queue.index()] : nullptr;
+  const ScheduleOp &op = *flight.op;
+  QueueRun *const queue = op.kind == ScheduleOpKind::Issue ? &queues_[op.queue.index()] : nullptr;
   const std::int32_t resource = resourceOf(op);
   std::int32_t cause = kNoSpan;                       // another one than that of its issue
   if (now_ > flight.issued) cause = queue->lastEnded; // behind another of a serial queue
@@ -58,8 +58,8 @@ void Simulation::takeOff(std::int32_t number) {
 void Simulation::land(std::int32_t number) {
   const InFlightOp flight = flights_[static_cast<std::size_t>(number)];
   freeFlights_.push_back(number);
-  const Op &op = *flight.op;
-  if (op.kind == OpKind::Issue) return endOfQueue(op.queue, flight);
+  const ScheduleOp &op = *flight.op;
+  if (op.kind == ScheduleOpKind::Issue) return endOfQueue(op.queue, flight);
   count(op.barrier, flight.use,
         {.op = &op, .span = flight.span, .landed = op.bytes * warps(flight.role)});
 }
@@ -91,7 +91,7 @@ void Simulation::close(QueueRun &queue, std::int32_t entries) {
     queue.open.emplace_back(queue.entries, queue.issued);
 }
 
-void Simulation::signal(RoleId role, const Op &op, std::int32_t span) {
+void Simulation::signal(RoleId role, const ScheduleOp &op, std::int32_t span) {
   QueueRun &queue = queues_[op.queue.index()];
   const std::int64_t arrivals = op.count * warps(role), use = useOf(op.index);
   if (queue.flights.empty())

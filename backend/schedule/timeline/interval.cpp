@@ -20,8 +20,8 @@ std::int64_t tripsForStride(const Program &program, TripsId loop) {
   std::int64_t count = std::max(kFewestTrips, program[loop].least);
   for (const Ring &ring : program.rings) count = std::max(count, std::int64_t{8} * ring.depth);
   for (const Role &role : program.roles)
-    forEachOp(role.body, [&](const Op &op) {
-      if (op.kind == OpKind::If && op.guard.trips == loop)
+    forEachOp(role.body, [&](const ScheduleOp &op) {
+      if (op.kind == ScheduleOpKind::If && op.guard.trips == loop)
         count = std::max(count, 4 * (std::int64_t{op.guard.than} + 1));
     });
   return count;

@@ -7,13 +7,13 @@
 
 namespace imbrex::schedule::timeline {
 
-std::string labelOf(const Program &program, const Op &op) {
+std::string labelOf(const Program &program, const ScheduleOp &op) {
   const std::uint16_t fields = info(op.kind).fields;
   std::string text(info(op.kind).mnemonic);
-  if (fields & kQueue && op.kind != OpKind::Signal) text += " " + program[op.queue].name;
-  if (op.kind == OpKind::Drain && op.count > 0) text += " to " + std::to_string(op.count);
+  if (fields & kQueue && op.kind != ScheduleOpKind::Signal) text += " " + program[op.queue].name;
+  if (op.kind == ScheduleOpKind::Drain && op.count > 0) text += " to " + std::to_string(op.count);
   if (fields & kMeeting) text += " " + program[op.meeting].name;
-  if (fields & kBarrier && op.kind != OpKind::Copy) text += " " + program[op.barrier].name;
+  if (fields & kBarrier && op.kind != ScheduleOpKind::Copy) text += " " + program[op.barrier].name;
   std::vector<std::string> names;
   for (const Access &access : op.accesses) {
     const std::string &name = program[access.buffer].name;
@@ -29,7 +29,7 @@ std::string labelOf(const Program &program, const Span &span) {
   return span.use == kNoUse ? text : text + " " + std::to_string(span.use);
 }
 
-RingId ringOf(const Program &program, const Op &op) {
+RingId ringOf(const Program &program, const ScheduleOp &op) {
   if (info(op.kind).fields & kBarrier && program[op.barrier].ring.valid())
     return program[op.barrier].ring;
   for (const Access &access : op.accesses)

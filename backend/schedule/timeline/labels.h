@@ -10,12 +10,12 @@
 namespace imbrex::schedule::timeline {
 
 /// "copy A, B", "wait full", "drain products".
-std::string labelOf(const Program &program, const Op &op);
+std::string labelOf(const Program &program, const ScheduleOp &op);
 /// The same with the use: "copy A, B 3".
 std::string labelOf(const Program &program, const Span &span);
 
 /// The ring that an operation is about: its barrier's, else that of its first access to one.
-RingId ringOf(const Program &program, const Op &op);
+RingId ringOf(const Program &program, const ScheduleOp &op);
 
 /// Where spans that overlap lie beside each other: to each the first lane that is free.
 class Lanes {

@@ -54,16 +54,16 @@ private:
     RoleId home;
     const auto lookFor = [&](const auto &isIt) {
       for (std::uint32_t role = 0; role < program_.roles.size() && !home.valid(); ++role)
-        forEachOp(program_.roles[role].body, [&](const Op &op) {
+        forEachOp(program_.roles[role].body, [&](const ScheduleOp &op) {
           if (isIt(op)) home = RoleId(role);
         });
     };
-    lookFor([&](const Op &op) {
+    lookFor([&](const ScheduleOp &op) {
       return ring.valid() && std::ranges::any_of(op.accesses, [&](const Access &access) {
                return access.writes && program_[access.buffer].ring == ring;
              });
     });
-    lookFor([&](const Op &op) {
+    lookFor([&](const ScheduleOp &op) {
       return (info(op.kind).fields & kBarrier) != 0 && op.barrier == barrier;
     });
     return home;
@@ -117,41 +117,41 @@ private:
     const bool isResource = span.kind == Span::Kind::Wait && span.resource != kNoResource;
     if (isResource) return;
     switch (span.op->kind) {
-    case OpKind::Wait:
+    case ScheduleOpKind::Wait:
       if (span.kind == Span::Kind::Wait) arrow(idOfSlot(span), "->>", role, span);
       return;
-    case OpKind::Arrive:
-    case OpKind::Expect:
+    case ScheduleOpKind::Arrive:
+    case ScheduleOpKind::Expect:
       if (span.kind == Span::Kind::Instant) arrow(role, "->>", idOfSlot(span), span);
       return;
-    case OpKind::Copy: return arrow(role, "-)", idOfSlot(span), span);
-    case OpKind::Signal:
+    case ScheduleOpKind::Copy: return arrow(role, "-)", idOfSlot(span), span);
+    case ScheduleOpKind::Signal:
       if (span.kind == Span::Kind::Instant) arrow(role, "-)", idOfSlot(span), span);
       return;
-    case OpKind::Access:
-    case OpKind::Issue:
-    case OpKind::Commit:
-    case OpKind::Drain:
-    case OpKind::Meet:
-    case OpKind::Fence:
-    case OpKind::Init:
-      if (span.kind != Span::Kind::Work || span.op->kind == OpKind::Access)
+    case ScheduleOpKind::Access:
+    case ScheduleOpKind::Issue:
+    case ScheduleOpKind::Commit:
+    case ScheduleOpKind::Drain:
+    case ScheduleOpKind::Meet:
+    case ScheduleOpKind::Fence:
+    case ScheduleOpKind::Init:
+      if (span.kind != Span::Kind::Work || span.op->kind == ScheduleOpKind::Access)
         arrow(role, "->>", role, span);
       return;
-    case OpKind::Advance:
-    case OpKind::Reset:
-    case OpKind::For:
-    case OpKind::If: return;
+    case ScheduleOpKind::Advance:
+    case ScheduleOpKind::Reset:
+    case ScheduleOpKind::For:
+    case ScheduleOpKind::If: return;
     }
   }
 
   void arrow(const std::string &from, std::string_view arrow, const std::string &to,
              const Span &span) {
-    const Op &op = *span.op;
+    const ScheduleOp &op = *span.op;
     std::string text = labelOf(program_, span);
-    if (op.kind == OpKind::Expect || op.kind == OpKind::Copy)
+    if (op.kind == ScheduleOpKind::Expect || op.kind == ScheduleOpKind::Copy)
       text += " (" + std::to_string(op.bytes) + " bytes)";
-    if (op.kind == OpKind::Signal) text += " when " + program_[op.queue].name + " is done";
+    if (op.kind == ScheduleOpKind::Signal) text += " when " + program_[op.queue].name + " is done";
     if (span.kind == Span::Kind::Wait && span.cycles() > 0)
       text += ", " + std::to_string(span.cycles()) + " cycles";
     text_ += "    " + from + std::string(arrow) + to + ": " + escapedName(text) + "\n";

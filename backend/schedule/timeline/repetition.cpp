@@ -33,8 +33,9 @@ void Simulation::watch(TripsId loop) {
   tripStarts_.assign(roles_.size(), {});
   for (const Role &role : program_.roles) {
     std::int32_t loops = 0;
-    forEachOp(role.body,
-              [&](const Op &op) { loops += op.kind == OpKind::For && op.trips == loop; });
+    forEachOp(role.body, [&](const ScheduleOp &op) {
+      loops += op.kind == ScheduleOpKind::For && op.trips == loop;
+    });
     runsTwice_ |= loops > 1;
   }
 }
@@ -42,15 +43,15 @@ void Simulation::watch(TripsId loop) {
 namespace {
 
 /// Marks which loops of a body stand in which.
-void noteLoops(const std::vector<Op> &body, std::vector<TripsId> &around, std::size_t loops,
+void noteLoops(const std::vector<ScheduleOp> &body, std::vector<TripsId> &around, std::size_t loops,
                std::vector<bool> &isInside) {
-  for (const Op &op : body) {
-    if (op.kind == OpKind::For) {
+  for (const ScheduleOp &op : body) {
+    if (op.kind == ScheduleOpKind::For) {
       for (const TripsId outer : around) isInside[op.trips.index() * loops + outer.index()] = true;
       around.push_back(op.trips);
     }
     noteLoops(op.body, around, loops, isInside);
-    if (op.kind == OpKind::For) around.pop_back();
+    if (op.kind == ScheduleOpKind::For) around.pop_back();
   }
 }
 
@@ -64,13 +65,13 @@ void Simulation::studyLoops() {
   firstTrip_.resize(loops);
   std::vector<std::int32_t> fewestLeft(loops);
   for (std::uint32_t role = 0; role < roles_.size(); ++role) {
-    forEachOp(program_.roles[role].body, [&](const Op &op) {
+    forEachOp(program_.roles[role].body, [&](const ScheduleOp &op) {
       const auto leave = [&](TripsId trips, std::int32_t left) {
         fewestLeft[trips.index()] = std::max(fewestLeft[trips.index()], left);
       };
-      if (op.kind == OpKind::If && op.guard.measure == Guard::Measure::Left)
+      if (op.kind == ScheduleOpKind::If && op.guard.measure == Guard::Measure::Left)
         leave(op.guard.trips, op.guard.than);
-      if (op.kind != OpKind::For) return;
+      if (op.kind != ScheduleOpKind::For) return;
       leave(op.trips, op.less);
       if (!front_[op.trips.index()].valid()) front_[op.trips.index()] = RoleId(role);
     });
@@ -93,8 +94,8 @@ void Simulation::chooseOrigins() {
     if (!origin.valid()) origin = CursorId(c);
   }
   for (const Role &role : program_.roles)
-    forEachOp(role.body, [&](const Op &op) {
-      if (op.kind == OpKind::Reset) origins_[program_[op.cursor].ring.index()] = CursorId();
+    forEachOp(role.body, [&](const ScheduleOp &op) {
+      if (op.kind == ScheduleOpKind::Reset) origins_[program_[op.cursor].ring.index()] = CursorId();
     });
 }
 
@@ -309,8 +310,8 @@ void Simulation::addEvents(State &state) const {
       continue;
     }
     const InFlightOp &flight = flights_[static_cast<std::size_t>(event.which)];
-    const Op &op = *flight.op;
-    const bool isCopy = op.kind == OpKind::Copy;
+    const ScheduleOp &op = *flight.op;
+    const bool isCopy = op.kind == ScheduleOpKind::Copy;
     const std::int64_t use = isCopy ? flight.use - origin(program_[op.barrier].ring) : 0;
     state.insert(state.end(), {event.time - now_, 1, reinterpret_cast<std::intptr_t>(&op), use});
   }
@@ -376,7 +377,7 @@ void Simulation::skip(const Visit &visit, std::int64_t times) {
     event.time += cycles;
     if (event.wakes) continue;
     InFlightOp &flight = flights_[static_cast<std::size_t>(event.which)];
-    if (flight.op->kind == OpKind::Copy) flight.use += usesOf(flight.op->barrier);
+    if (flight.op->kind == ScheduleOpKind::Copy) flight.use += usesOf(flight.op->barrier);
   }
   for (QueueRun &queue : queues_) {
     queue.lastEnd += cycles;

@@ -13,10 +13,13 @@ namespace {
 using check::Control;
 using check::Instruction;
 
-bool flies(OpKind kind) { return kind == OpKind::Copy || kind == OpKind::Issue; }
+bool flies(ScheduleOpKind kind) {
+  return kind == ScheduleOpKind::Copy || kind == ScheduleOpKind::Issue;
+}
 
-bool mayBlock(OpKind kind) {
-  return kind == OpKind::Wait || kind == OpKind::Drain || kind == OpKind::Meet;
+bool mayBlock(ScheduleOpKind kind) {
+  return kind == ScheduleOpKind::Wait || kind == ScheduleOpKind::Drain ||
+         kind == ScheduleOpKind::Meet;
 }
 
 } // namespace
@@ -41,7 +44,7 @@ Simulation::Simulation(const check::Model &model, const std::vector<std::int32_t
   for (std::size_t role = 0; role < roles_.size(); ++role) {
     firstInstruction_.push_back(instructions);
     instructions += model.code[role].size();
-    forEachOp(program_.roles[role].body, [&](const Op &op) {
+    forEachOp(program_.roles[role].body, [&](const ScheduleOp &op) {
       if (!op.cost.resource.empty()) resources.insert(op.cost.resource);
       longestBusy_ = std::max<std::int64_t>(longestBusy_, op.cost.busy);
     });
@@ -117,7 +120,7 @@ Simulation::Step Simulation::step(RoleId role) {
     run.isDone = true;
     return Step::Done;
   }
-  const Op &op = *instruction.op;
+  const ScheduleOp &op = *instruction.op;
   const bool isOp = instruction.control == Control::Do;
   if (!run.isPaying) {
     if (isOp && !passes(role, op)) {
@@ -139,7 +142,7 @@ Simulation::Step Simulation::step(RoleId role) {
 
 /// Whether the body of a loop or condition is entered.
 bool Simulation::goesOn(const RoleRun &run, const Instruction &instruction) const {
-  const Op &op = *instruction.op;
+  const ScheduleOp &op = *instruction.op;
   if (instruction.control == Control::Test)
     return std::int64_t{run.at[op.trips.index()]} + op.less < trips_[op.trips.index()];
   if (instruction.control != Control::Guard) return false;
@@ -154,7 +157,7 @@ bool Simulation::goesOn(const RoleRun &run, const Instruction &instruction) cons
 
 void Simulation::jump(RoleId role, const Instruction &instruction) {
   RoleRun &run = roles_[role.index()];
-  const Op &op = *instruction.op;
+  const ScheduleOp &op = *instruction.op;
   switch (instruction.control) {
   case Control::Enter:
     run.at[op.trips.index()] = op.first;
@@ -195,20 +198,20 @@ void Simulation::noteTest(RoleId role, TripsId trips, bool enters) {
 
 // --- what a role waits for ---
 
-bool Simulation::passes(RoleId role, const Op &op) {
+bool Simulation::passes(RoleId role, const ScheduleOp &op) {
   if (!mayBlock(op.kind)) return true;
   RoleRun &run = roles_[role.index()];
-  if (op.kind == OpKind::Wait) {
+  if (op.kind == ScheduleOpKind::Wait) {
     const std::int32_t depth = program_.depthOf(program_[op.barrier].ring);
     const std::int64_t round = check::roundOfUse(useOf(op.index), depth) + op.flipped;
     // A wait names the parity of a phase, and passes in a phase of the other one.
     if (((slotAt(op.barrier, useOf(op.index)).phase ^ round) & 1) == 0) return false;
   }
-  if (op.kind == OpKind::Drain) {
+  if (op.kind == ScheduleOpKind::Drain) {
     const QueueRun &queue = queues_[op.queue.index()];
     if (queue.entries - queue.entriesDone > op.count) return false;
   }
-  if (op.kind == OpKind::Meet && !passesMeeting(run, role, op)) return false;
+  if (op.kind == ScheduleOpKind::Meet && !passesMeeting(run, role, op)) return false;
   Span span = spanOf(Span::Kind::Wait, role, op);
   if (run.blockedSince >= 0) {
     span.issued = span.start = run.blockedSince;
@@ -219,7 +222,7 @@ bool Simulation::passes(RoleId role, const Op &op) {
   return true;
 }
 
-bool Simulation::passesMeeting(RoleRun &run, RoleId role, const Op &op) {
+bool Simulation::passesMeeting(RoleRun &run, RoleId role, const ScheduleOp &op) {
   MeetingRun &meeting = meetings_[static_cast<std::size_t>(model_.meetingOf[op.meeting.index()])];
   if (run.meetingTurn >= 0) {
     if (run.meetingTurn == meeting.phase) return false;
@@ -239,16 +242,16 @@ bool Simulation::passesMeeting(RoleRun &run, RoleId role, const Op &op) {
   return true;
 }
 
-std::int32_t Simulation::causeOfPassing(const Op &op, std::int64_t use) const {
-  if (op.kind == OpKind::Wait)
+std::int32_t Simulation::causeOfPassing(const ScheduleOp &op, std::int64_t use) const {
+  if (op.kind == ScheduleOpKind::Wait)
     return slots_[static_cast<std::size_t>(model_.slotOf(op.barrier, use))].cause;
-  if (op.kind == OpKind::Meet)
+  if (op.kind == ScheduleOpKind::Meet)
     return meetings_[static_cast<std::size_t>(model_.meetingOf[op.meeting.index()])].cause;
   return queues_[op.queue.index()].lastEnded;
 }
 
 /// The role is busy with the operation, when its resource is free.
-void Simulation::pay(RoleId role, const Op &op) {
+void Simulation::pay(RoleId role, const ScheduleOp &op) {
   if (op.cost.cycles == 0) return;
   RoleRun &run = roles_[role.index()];
   const std::int32_t resource = resourceOf(op);
@@ -275,37 +278,37 @@ void Simulation::pay(RoleId role, const Op &op) {
 
 // --- what operations do ---
 
-void Simulation::perform(RoleId role, const Op &op) {
+void Simulation::perform(RoleId role, const ScheduleOp &op) {
   RoleRun &run = roles_[role.index()];
   const auto instant = [&] { run.last = add(spanOf(Span::Kind::Instant, role, op)); };
   switch (op.kind) {
-  case OpKind::Copy:
-  case OpKind::Issue: return send(role, op);
-  case OpKind::Access:
+  case ScheduleOpKind::Copy:
+  case ScheduleOpKind::Issue: return send(role, op);
+  case ScheduleOpKind::Access:
     if (op.cost.cycles == 0) run.last = add(spanOf(Span::Kind::Work, role, op));
     return;
-  case OpKind::Arrive:
+  case ScheduleOpKind::Arrive:
     instant();
     return count(op.barrier, useOf(op.index),
                  {.op = &op, .span = run.last, .arrivals = op.count * warps(role)});
-  case OpKind::Expect:
+  case ScheduleOpKind::Expect:
     instant();
     return count(op.barrier, useOf(op.index),
                  {.op = &op,
                   .span = run.last,
                   .arrivals = op.count * warps(role),
                   .expected = op.bytes * warps(role)});
-  case OpKind::Signal: instant(); return signal(role, op, run.last);
-  case OpKind::Commit: instant(); return close(queues_[op.queue.index()], 1);
-  case OpKind::Fence:
-  case OpKind::Init: return instant();
-  case OpKind::Advance: ++cursors_[op.cursor.index()]; return;
-  case OpKind::Reset: cursors_[op.cursor.index()] = 0; return;
-  case OpKind::Wait: // has passed
-  case OpKind::Drain:
-  case OpKind::Meet:
-  case OpKind::For: // are jumps
-  case OpKind::If: return;
+  case ScheduleOpKind::Signal: instant(); return signal(role, op, run.last);
+  case ScheduleOpKind::Commit: instant(); return close(queues_[op.queue.index()], 1);
+  case ScheduleOpKind::Fence:
+  case ScheduleOpKind::Init: return instant();
+  case ScheduleOpKind::Advance: ++cursors_[op.cursor.index()]; return;
+  case ScheduleOpKind::Reset: cursors_[op.cursor.index()] = 0; return;
+  case ScheduleOpKind::Wait: // has passed
+  case ScheduleOpKind::Drain:
+  case ScheduleOpKind::Meet:
+  case ScheduleOpKind::For: // are jumps
+  case ScheduleOpKind::If: return;
   }
 }
 
@@ -321,14 +324,15 @@ void Simulation::failStuck() {
   for (std::uint32_t role = 0; role < roles_.size(); ++role) {
     const RoleRun &run = roles_[role];
     if (run.isDone) continue;
-    const Op &op = *model_.code[role][static_cast<std::size_t>(run.pc)].op;
+    const ScheduleOp &op = *model_.code[role][static_cast<std::size_t>(run.pc)].op;
     if (who.empty()) where = op.where;
     who += (who.empty() ? "" : "; ") + describeStuck(RoleId(role), op);
   }
   fail(diagnostic(Diag::TimelineStuck, where, program_.name, withTrips(), now_, who));
 }
 
-void Simulation::failOverfull(const Op &op, std::string_view what, const std::string &name) {
+void Simulation::failOverfull(const ScheduleOp &op, std::string_view what,
+                              const std::string &name) {
   fail(diagnostic(Diag::TimelineUnsafe, op.where, now_, program_.name, withTrips(), what, name));
 }
 
@@ -341,10 +345,10 @@ std::string Simulation::withTrips() const {
   return trips + " (run to tell how long a trip of '" + program_[watched_].name + "' takes)";
 }
 
-std::string Simulation::describeStuck(RoleId role, const Op &op) const {
-  const std::string &what = op.kind == OpKind::Meet    ? program_[op.meeting].name
-                            : op.kind == OpKind::Drain ? program_[op.queue].name
-                                                       : program_[op.barrier].name;
+std::string Simulation::describeStuck(RoleId role, const ScheduleOp &op) const {
+  const std::string &what = op.kind == ScheduleOpKind::Meet    ? program_[op.meeting].name
+                            : op.kind == ScheduleOpKind::Drain ? program_[op.queue].name
+                                                               : program_[op.barrier].name;
   return "'" + program_[role].name + "' in " + std::string(info(op.kind).mnemonic) + " '" + what +
          "'";
 }

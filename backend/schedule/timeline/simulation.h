@@ -88,7 +88,7 @@ private:
   /// Something that goes on by itself.
   struct InFlightOp {
     RoleId role;
-    const Op *op;
+    const ScheduleOp *op;
     std::int64_t use = 0; // of the barrier that a copy ends at
     std::int64_t issued = 0, end = 0;
     std::int32_t span = kNoSpan;
@@ -171,22 +171,22 @@ private:
   bool goesOn(const RoleRun &run, const check::Instruction &instruction) const;
   void jump(RoleId role, const check::Instruction &instruction);
   void noteTest(RoleId role, TripsId trips, bool enters);
-  bool passes(RoleId role, const Op &op);
-  bool passesMeeting(RoleRun &run, RoleId role, const Op &op);
-  std::int32_t causeOfPassing(const Op &op, std::int64_t use) const;
-  void pay(RoleId role, const Op &op);
-  void perform(RoleId role, const Op &op);
+  bool passes(RoleId role, const ScheduleOp &op);
+  bool passesMeeting(RoleRun &run, RoleId role, const ScheduleOp &op);
+  std::int32_t causeOfPassing(const ScheduleOp &op, std::int64_t use) const;
+  void pay(RoleId role, const ScheduleOp &op);
+  void perform(RoleId role, const ScheduleOp &op);
 
-  void send(RoleId role, const Op &op);
+  void send(RoleId role, const ScheduleOp &op);
   void takeOff(std::int32_t flight);
   void land(std::int32_t flight);
   void endOfQueue(QueueId id, const InFlightOp &flight);
   void close(QueueRun &queue, std::int32_t entries);
-  void signal(RoleId role, const Op &op, std::int32_t span);
+  void signal(RoleId role, const ScheduleOp &op, std::int32_t span);
 
   /// Who arrives or lands, for the case that it is one too many.
   struct Arrival {
-    const Op *op;
+    const ScheduleOp *op;
     std::int32_t span;
     std::int64_t arrivals = 0, expected = 0, landed = 0;
   };
@@ -219,18 +219,18 @@ private:
 
   void fail(Diagnostic problem);
   void failStuck();
-  void failOverfull(const Op &op, std::string_view what, const std::string &name);
+  void failOverfull(const ScheduleOp &op, std::string_view what, const std::string &name);
   std::string withTrips() const;
-  std::string describeStuck(RoleId role, const Op &op) const;
+  std::string describeStuck(RoleId role, const ScheduleOp &op) const;
 
   std::int32_t add(const Span &span);
   Span *kept(std::int32_t number);
-  Span spanOf(Span::Kind kind, RoleId role, const Op &op) const;
+  Span spanOf(Span::Kind kind, RoleId role, const ScheduleOp &op) const;
   std::int64_t freeFrom(std::int32_t resource) const;
   void take(std::int32_t resource, std::int64_t start, const Cost &cost, std::int32_t span);
-  std::int32_t resourceOf(const Op &op);
+  std::int32_t resourceOf(const ScheduleOp &op);
   std::int64_t useOf(const Index &index) const;
-  std::int64_t shownUseOf(const Op &op) const;
+  std::int64_t shownUseOf(const ScheduleOp &op) const;
   std::int64_t warps(RoleId role) const { return program_[role].warps; }
   SlotRun &slotAt(BarrierId barrier, std::int64_t use) {
     return slots_[static_cast<std::size_t>(model_.slotOf(barrier, use))];
@@ -267,7 +267,7 @@ private:
   std::vector<BarrierRun> barriers_;
   std::vector<MeetingRun> meetings_;
   std::vector<ResourceRun> resources_;
-  llvm::DenseMap<const Op *, std::int32_t> resourceOf_; // as they are come to
+  llvm::DenseMap<const ScheduleOp *, std::int32_t> resourceOf_; // as they are come to
   std::vector<InFlightOp> flights_;
   std::vector<std::int32_t> freeFlights_;
   std::vector<Event> events_; // a heap

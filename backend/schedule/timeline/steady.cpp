@@ -54,10 +54,10 @@ void shareOut(Timeline &timeline, const std::vector<std::int64_t> &busy) {
 // --- the loop that most of the time goes into ---
 
 /// By trips: how many loops stand around each, in some role.
-void noteDepths(const std::vector<Op> &body, std::int32_t depth,
+void noteDepths(const std::vector<ScheduleOp> &body, std::int32_t depth,
                 std::vector<std::int32_t> &depths) {
-  for (const Op &op : body) {
-    const bool loops = op.kind == OpKind::For;
+  for (const ScheduleOp &op : body) {
+    const bool loops = op.kind == ScheduleOpKind::For;
     if (loops) depths[op.trips.index()] = std::max(depths[op.trips.index()], depth);
     noteDepths(op.body, depth + (loops ? 1 : 0), depths);
   }

@@ -226,7 +226,7 @@ private:
     const double from = x(span.start), wide = x(end) - from;
     out_ << "<rect x=\"" << pixels(from) << "\" y=\"" << top + 1 << "\" width=\"" << pixels(wide)
          << "\" height=\"" << height - 2 << "\" fill=\"" << colourOf(span)
-         << (span.op->kind == OpKind::Copy ? "\" fill-opacity=\"0.5" : "")
+         << (span.op->kind == ScheduleOpKind::Copy ? "\" fill-opacity=\"0.5" : "")
          << "\" stroke=\"#707070\" stroke-width=\"0.5\"><title>"
          << escapedForXml(program_[span.role].name + ": " + labelOf(program_, span)) << ", "
          << span.start << " to " << end << "</title></rect>\n";

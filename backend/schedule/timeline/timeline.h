@@ -43,7 +43,7 @@ struct Span {
   };
   Kind kind;
   RoleId role;
-  const Op *op;                        ///< Of the program, which must live as long.
+  const ScheduleOp *op;                ///< Of the program, which must live as long.
   std::int64_t use = kNoUse;           ///< Of the ring that it works on.
   std::int32_t resource = kNoResource; ///< That it takes; of a wait: that it waits for.
   std::int64_t issued = 0;             ///< When its role came to it.
@@ -65,7 +65,7 @@ struct ResourceUse {
 
 /// What a role has waited for at one place.
 struct WaitUse {
-  const Op *op;
+  const ScheduleOp *op;
   std::int32_t resource = kNoResource; ///< That it waited for; none: what the operation waits for.
   std::int64_t cycles = 0, held = 0, times = 0;
 };
@@ -82,7 +82,7 @@ struct LoopUse {
 /// A span of a cycle of operations, each of which waits for the one before, and how many of its
 /// cycles are on it.
 struct CriticalStep {
-  const Op *op;
+  const ScheduleOp *op;
   Span::Kind kind;
   RoleId role;
   std::int64_t cycles;

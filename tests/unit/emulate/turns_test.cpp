@@ -118,8 +118,8 @@ TEST_CASE("each wait for loads is as weak as it can be, to the checker and to wa
     const std::int32_t most = mostAhead(loop, placement);
     std::int32_t raised = 0, wrong = 0;
     for (Role &role : program.roles)
-      forEachOp(role.body, [&](Op &op) {
-        if (op.kind != OpKind::Drain || program[op.queue].name != "loads") return;
+      forEachOp(role.body, [&](ScheduleOp &op) {
+        if (op.kind != ScheduleOpKind::Drain || program[op.queue].name != "loads") return;
         CAPTURE(op.count);
         ++op.count;
         const bool isWrong = failsWithin(program, 2 * most + 2);
@@ -146,10 +146,12 @@ TEST_CASE("a meeting can be left out where the checker says so, and nowhere else
       // The same in both groups, so that each meets as often as the other.
       Program less = program;
       for (Role &role : less.roles) {
-        std::vector<Op> &trip = std::ranges::find(role.body, OpKind::For, &Op::kind)->body;
-        auto meeting = std::ranges::find(trip, OpKind::Meet, &Op::kind);
+        std::vector<ScheduleOp> &trip =
+            std::ranges::find(role.body, ScheduleOpKind::For, &ScheduleOp::kind)->body;
+        auto meeting = std::ranges::find(trip, ScheduleOpKind::Meet, &ScheduleOp::kind);
         for (std::size_t found = 0; found < place; ++found)
-          meeting = std::ranges::find(meeting + 1, trip.end(), OpKind::Meet, &Op::kind);
+          meeting =
+              std::ranges::find(meeting + 1, trip.end(), ScheduleOpKind::Meet, &ScheduleOp::kind);
         trip.erase(meeting);
       }
       const bool isWrong = failsWithin(less, 4);

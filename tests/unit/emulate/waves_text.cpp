@@ -32,8 +32,8 @@ public:
   Writer(const Program &program, std::int32_t trips) : program_(program), trips_(trips) {
     entries_.assign(program.buffers.size(), 1);
     for (const Role &role : program.roles)
-      forEachOp(role.body, [&](const Op &op) {
-        if (op.kind == OpKind::Issue && program[op.queue].name == "loads")
+      forEachOp(role.body, [&](const ScheduleOp &op) {
+        if (op.kind == ScheduleOpKind::Issue && program[op.queue].name == "loads")
           entries_[op.accesses.front().buffer.index()] = op.count;
       });
     for (std::uint32_t b = 0; b < program.buffers.size(); ++b) {
@@ -117,19 +117,19 @@ private:
   }
   void call(const std::string &what) { body_ += "  call void @llvm.amdgcn." + what + "\n"; }
 
-  void run(const std::vector<Op> &ops) {
-    for (const Op &op : ops) run(op);
+  void run(const std::vector<ScheduleOp> &ops) {
+    for (const ScheduleOp &op : ops) run(op);
   }
 
-  void run(const Op &op) {
-    if (op.kind == OpKind::For)
+  void run(const ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::For)
       for (done_ = op.first; done_ < trips_ - op.less; ++done_) run(op.body);
-    if (op.kind == OpKind::If && holds(op.guard)) run(op.body);
-    if (op.kind == OpKind::Advance) ++cursors_[op.cursor];
-    if (op.kind == OpKind::Meet) meet();
-    if (op.kind == OpKind::Drain && program_[op.queue].name == "loads")
+    if (op.kind == ScheduleOpKind::If && holds(op.guard)) run(op.body);
+    if (op.kind == ScheduleOpKind::Advance) ++cursors_[op.cursor];
+    if (op.kind == ScheduleOpKind::Meet) meet();
+    if (op.kind == ScheduleOpKind::Drain && program_[op.queue].name == "loads")
       call("s.waitcnt(i32 " + waitFor(op.count) + ")");
-    if (op.kind == OpKind::Issue) issue(op);
+    if (op.kind == ScheduleOpKind::Issue) issue(op);
   }
 
   void meet() {
@@ -153,7 +153,7 @@ private:
     return program_[access.buffer].space == Space::Shared;
   }
 
-  void issue(const Op &op) {
+  void issue(const ScheduleOp &op) {
     const bool isLoad = program_[op.queue].name == "loads";
     const Access *from = nullptr, *into = nullptr;
     for (const Access &access : op.accesses) (access.writes ? into : from) = &access;

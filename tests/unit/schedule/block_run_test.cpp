@@ -164,7 +164,7 @@ private:
   bool isSafe(const std::vector<Touch> &alone) const {
     Program program = program_;
     for (Role &role : program.roles)
-      for (Op &op : role.body) op.accesses.clear();
+      for (ScheduleOp &op : role.body) op.accesses.clear();
     for (const Touch &touch : alone)
       program.roles[touch.role].body[touch.op].accesses.push_back(touch.access);
     return prove(program).isSafe();

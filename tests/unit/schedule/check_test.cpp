@@ -41,42 +41,47 @@ Program streamed(const Options &o) {
   const QueueId products(0);
   p.queues = {{.name = "products", .role = RoleId(1), .grouped = true, .async = true}};
   Role load{.name = "load"}, compute{.name = "compute", .warps = o.consumers};
-  Op fill{.kind = OpKind::For,
-          .trips = k,
-          .body = {{.kind = OpKind::Wait, .barrier = empty, .index = {produced}, .flipped = true},
-                   {.kind = OpKind::Expect, .barrier = full, .index = {produced}, .bytes = 32768},
-                   {.kind = OpKind::Copy,
-                    .accesses = {{.buffer = a, .index = {produced}, .writes = true}},
-                    .barrier = full,
-                    .index = {produced},
-                    .bytes = 32768},
-                   {.kind = OpKind::Advance, .cursor = produced}}};
-  load.body = {{.kind = OpKind::For, .trips = tiles, .body = {fill}}};
-  Op use{.kind = OpKind::For,
-         .trips = k,
-         .body = {
-             {.kind = OpKind::Wait, .barrier = full, .index = {consumed}},
-             {.kind = OpKind::Issue,
-              .accesses = {{.buffer = a, .index = {consumed}}},
-              .queue = products},
-             {.kind = OpKind::Commit, .queue = products},
-         }};
-  if (o.early) use.body.push_back({.kind = OpKind::Arrive, .barrier = empty, .index = {consumed}});
-  use.body.push_back({.kind = OpKind::Drain, .count = o.inFlight, .queue = products});
+  ScheduleOp fill{
+      .kind = ScheduleOpKind::For,
+      .trips = k,
+      .body = {
+          {.kind = ScheduleOpKind::Wait, .barrier = empty, .index = {produced}, .flipped = true},
+          {.kind = ScheduleOpKind::Expect, .barrier = full, .index = {produced}, .bytes = 32768},
+          {.kind = ScheduleOpKind::Copy,
+           .accesses = {{.buffer = a, .index = {produced}, .writes = true}},
+           .barrier = full,
+           .index = {produced},
+           .bytes = 32768},
+          {.kind = ScheduleOpKind::Advance, .cursor = produced}}};
+  load.body = {{.kind = ScheduleOpKind::For, .trips = tiles, .body = {fill}}};
+  ScheduleOp use{.kind = ScheduleOpKind::For,
+                 .trips = k,
+                 .body = {
+                     {.kind = ScheduleOpKind::Wait, .barrier = full, .index = {consumed}},
+                     {.kind = ScheduleOpKind::Issue,
+                      .accesses = {{.buffer = a, .index = {consumed}}},
+                      .queue = products},
+                     {.kind = ScheduleOpKind::Commit, .queue = products},
+                 }};
+  if (o.early)
+    use.body.push_back({.kind = ScheduleOpKind::Arrive, .barrier = empty, .index = {consumed}});
+  use.body.push_back({.kind = ScheduleOpKind::Drain, .count = o.inFlight, .queue = products});
   if (!o.early)
-    use.body.push_back(
-        {.kind = OpKind::If,
-         .guard = {Guard::Measure::Done, k, o.inFlight - 1},
-         .body = {{.kind = OpKind::Arrive, .barrier = empty, .index = {consumed, -o.inFlight}}}});
-  use.body.push_back({.kind = OpKind::Advance, .cursor = consumed});
-  std::vector<Op> tile = {use, {.kind = OpKind::Drain, .count = 0, .queue = products}};
+    use.body.push_back({.kind = ScheduleOpKind::If,
+                        .guard = {Guard::Measure::Done, k, o.inFlight - 1},
+                        .body = {{.kind = ScheduleOpKind::Arrive,
+                                  .barrier = empty,
+                                  .index = {consumed, -o.inFlight}}}});
+  use.body.push_back({.kind = ScheduleOpKind::Advance, .cursor = consumed});
+  std::vector<ScheduleOp> tile = {use,
+                                  {.kind = ScheduleOpKind::Drain, .count = 0, .queue = products}};
   if (o.tail && !o.early)
     for (int i = o.inFlight; i > 0; --i)
       tile.push_back(
-          {.kind = OpKind::If,
+          {.kind = ScheduleOpKind::If,
            .guard = {Guard::Measure::Count, k, i - 1},
-           .body = {{.kind = OpKind::Arrive, .barrier = empty, .index = {consumed, -i}}}});
-  compute.body = {{.kind = OpKind::For, .trips = tiles, .body = tile}};
+           .body = {{.kind = ScheduleOpKind::Arrive, .barrier = empty, .index = {consumed, -i}}}});
+  compute.body = {{.kind = ScheduleOpKind::For, .trips = tiles, .body = tile}};
   p.roles = {load, compute};
   return p;
 }
@@ -129,8 +134,9 @@ TEST_CASE("slots that are not given back stop the next tile") {
 TEST_CASE("who comes to one meeting is not taken for somebody of another with its number") {
   Program program{.name = "mixed"};
   program.meetings = {{.name = "one", .parties = 2}, {.name = "other", .parties = 2}};
-  program.roles = {{.name = "a", .body = {{.kind = OpKind::Meet, .meeting = MeetingId(0)}}},
-                   {.name = "b", .body = {{.kind = OpKind::Meet, .meeting = MeetingId(1)}}}};
+  program.roles = {
+      {.name = "a", .body = {{.kind = ScheduleOpKind::Meet, .meeting = MeetingId(0)}}},
+      {.name = "b", .body = {{.kind = ScheduleOpKind::Meet, .meeting = MeetingId(1)}}}};
   CHECK(isFound(Diag::ScheduleMixedMeeting, program));
 }
 
@@ -138,7 +144,7 @@ TEST_CASE("more warps than a meeting has parties are too many, also where two ar
   Program program{.name = "crowd"};
   program.meetings = {{.name = "all", .parties = 2}};
   program.roles = {
-      {.name = "a", .warps = 3, .body = {{.kind = OpKind::Meet, .meeting = MeetingId(0)}}}};
+      {.name = "a", .warps = 3, .body = {{.kind = ScheduleOpKind::Meet, .meeting = MeetingId(0)}}}};
   CHECK(isFound(Diag::ScheduleEarlyMeeting, program));
 }
 

@@ -34,7 +34,8 @@ Program drained(const std::string &operations) {
 
 int meetingsIn(const Program &program) {
   int meetings = 0;
-  forEachOp(program.roles.front().body, [&](const Op &op) { meetings += op.kind == OpKind::Meet; });
+  forEachOp(program.roles.front().body,
+            [&](const ScheduleOp &op) { meetings += op.kind == ScheduleOpKind::Meet; });
   return meetings;
 }
 

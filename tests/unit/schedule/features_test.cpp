@@ -203,9 +203,9 @@ Program plainWork() {
   });
   all.access({read(sum)});
   Program work = build.take();
-  forEachOp(work.roles.front().body, [](Op &op) {
-    if (op.kind == OpKind::Copy) op.cost = {"memory", 400, 60};
-    if (op.kind == OpKind::Issue) op.cost = {"products", 128, 128};
+  forEachOp(work.roles.front().body, [](ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::Copy) op.cost = {"memory", 400, 60};
+    if (op.kind == ScheduleOpKind::Issue) op.cost = {"products", 128, 128};
   });
   return work;
 }
@@ -300,9 +300,9 @@ TEST_CASE("K1: in four slots with a product in flight, the slot of the one befor
   CHECK(bytesOf(*program, "A_B.full") == 32768);
   checkFirstParities(*program);
   std::vector<std::int32_t> left;
-  forEachOp(program->roles.back().body, [&](const Op &op) {
-    if (op.kind == OpKind::Drain) left.push_back(op.count);
-    if (op.kind == OpKind::Arrive) CHECK(op.index.offset == -1);
+  forEachOp(program->roles.back().body, [&](const ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::Drain) left.push_back(op.count);
+    if (op.kind == ScheduleOpKind::Arrive) CHECK(op.index.offset == -1);
   });
   CHECK(left == std::vector{1, 0}); // behind a product, and behind the last
   CHECK(prove(*program).isSafe());
@@ -333,10 +333,10 @@ TEST_CASE("K5: groups of copies are left but for the one that is needed, with a 
   PlanRequest request = requestFor("sm_80", 0, false);
   request.warps = 4;
   const Plan plan = planned(streamWork(true, 4), request);
-  const std::vector<Op> &body = plan.program.roles.front().body;
-  const auto loop = std::ranges::find(body, OpKind::For, &Op::kind);
+  const std::vector<ScheduleOp> &body = plan.program.roles.front().body;
+  const auto loop = std::ranges::find(body, ScheduleOpKind::For, &ScheduleOp::kind);
   REQUIRE(loop != body.end());
-  CHECK(loop->body[0].kind == OpKind::Drain);
+  CHECK(loop->body[0].kind == ScheduleOpKind::Drain);
   CHECK(loop->body[0].count == plan.taken().slots - 2);
-  CHECK(std::ranges::count(loop->body, OpKind::Meet, &Op::kind) == 1);
+  CHECK(std::ranges::count(loop->body, ScheduleOpKind::Meet, &ScheduleOp::kind) == 1);
 }

@@ -43,10 +43,10 @@ const RoleSplit kThreeRoles = {.roles = {{"load"}, {"bias"}, {"compute", 8}},
 const RoleSplit kFourRoles = {.roles = {{"load"}, {"bias"}, {"multiply"}, {"finish", 4}},
                               .roleOf = {0, 0, 2, 1, 3}};
 
-int countOf(const Program &program, OpKind kind) {
+int countOf(const Program &program, ScheduleOpKind kind) {
   int count = 0;
   for (const Role &role : program.roles)
-    forEachOp(role.body, [&](const Op &op) { count += op.kind == kind; });
+    forEachOp(role.body, [&](const ScheduleOp &op) { count += op.kind == kind; });
   return count;
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("with a role for the tensor core the result is a ring, and nobody drai
   CHECK(arrivalsOf(program, "A_B.empty") == 1); // the queue arrives, once for all products
   CHECK(arrivalsOf(program, "sum.full") == 1);
   CHECK(arrivalsOf(program, "sum.empty") == 4);
-  CHECK(countOf(program, OpKind::Drain) == 0);
+  CHECK(countOf(program, ScheduleOpKind::Drain) == 0);
   CHECK(prove(program).isSafe());
 }
 
@@ -110,14 +110,14 @@ TEST_CASE("nothing that orders a made schedule can be left out") {
                : ordered(splitWork(gemmWork(false), kThreeRoles, 2), {.inFlight = 1});
     Program without = program;
     for (Role &role : without.roles) {
-      const auto leaveOut = [&](auto &self, std::vector<Op> &body) -> void {
+      const auto leaveOut = [&](auto &self, std::vector<ScheduleOp> &body) -> void {
         for (std::size_t i = 0; i < body.size(); ++i) {
           self(self, body[i].body);
           const std::uint16_t fields = info(body[i].kind).fields;
           const bool orders = body[i].accesses.empty() && !(fields & (kLoop | kGuard | kCursor)) &&
-                              body[i].kind != OpKind::Commit;
+                              body[i].kind != ScheduleOpKind::Commit;
           if (!orders) continue;
-          const Op op = body[i];
+          const ScheduleOp op = body[i];
           body.erase(body.begin() + static_cast<std::ptrdiff_t>(i));
           CAPTURE(role.name);
           CAPTURE(info(op.kind).mnemonic);
@@ -182,7 +182,7 @@ TEST_CASE(
       CAPTURE(isWanted);
       CAPTURE(slots);
       const Program split = splitWork(stateWork(isWanted), stateSplit(isWanted), slots);
-      CHECK(countOf(split, OpKind::Access) == 5); // with one of `a` behind the loop
+      CHECK(countOf(split, ScheduleOpKind::Access) == 5); // with one of `a` behind the loop
       const Program program = ordered(split, {});
       Diagnostics diagnostics;
       CHECK_MESSAGE(verify(program, diagnostics), diagnostics.render());
@@ -193,8 +193,8 @@ TEST_CASE(
       CHECK_MESSAGE(verdict.isSafe(), why);
       for (std::size_t role = 0; role < 2; ++role) {
         Program without = program; // what begins or ends a use is not to be left out
-        std::vector<Op> &tile = without.roles[role].body.front().body;
-        const auto advance = std::ranges::find(tile, OpKind::Advance, &Op::kind);
+        std::vector<ScheduleOp> &tile = without.roles[role].body.front().body;
+        const auto advance = std::ranges::find(tile, ScheduleOpKind::Advance, &ScheduleOp::kind);
         REQUIRE(advance != tile.end());
         tile.erase(advance);
         CHECK_FALSE(prove(without).isSafe());
@@ -212,30 +212,31 @@ TEST_CASE("what a role writes again in any other way stays within a role") {
     if (refused) CHECK(diagnostics.all().front().kind == Diag::ScheduleCarriedBetweenRoles);
     return refused;
   };
-  CHECK_FALSE(isRefused([](std::vector<Op> &, RoleSplit &) {}));
-  CHECK(isRefused([](std::vector<Op> &tile, RoleSplit &split) { // no first content
+  CHECK_FALSE(isRefused([](std::vector<ScheduleOp> &, RoleSplit &) {}));
+  CHECK(isRefused([](std::vector<ScheduleOp> &tile, RoleSplit &split) { // no first content
     tile.erase(tile.begin());
     split.roleOf.erase(split.roleOf.begin());
   }));
-  CHECK(isRefused([](std::vector<Op> &tile, RoleSplit &split) { // nor one, but the last is wanted
-    tile.erase(tile.begin());
-    tile.push_back({.kind = OpKind::Access, .accesses = {read(BufferId(0))}});
-    split.roleOf = {0, 1, 1, 0};
-  }));
-  CHECK(isRefused([](std::vector<Op> &tile, RoleSplit &split) { // written before it is read
+  CHECK(isRefused(
+      [](std::vector<ScheduleOp> &tile, RoleSplit &split) { // nor one, but the last is wanted
+        tile.erase(tile.begin());
+        tile.push_back({.kind = ScheduleOpKind::Access, .accesses = {read(BufferId(0))}});
+        split.roleOf = {0, 1, 1, 0};
+      }));
+  CHECK(isRefused([](std::vector<ScheduleOp> &tile, RoleSplit &split) { // written before it is read
     std::ranges::rotate(tile[1].body, tile[1].body.end() - 1);
     split.roleOf = {1, 1, 0, 1};
   }));
-  CHECK(isRefused([](std::vector<Op> &tile, RoleSplit &split) { // written behind the loop
+  CHECK(isRefused([](std::vector<ScheduleOp> &tile, RoleSplit &split) { // written behind the loop
     tile.push_back(tile[0]);
     split.roleOf.push_back(1);
   }));
-  CHECK(isRefused([](std::vector<Op> &tile, RoleSplit &) { // renewed from itself
+  CHECK(isRefused([](std::vector<ScheduleOp> &tile, RoleSplit &) { // renewed from itself
     tile[1].body[2].accesses.push_back(read(BufferId(0)));
   }));
-  CHECK(
-      isRefused([](std::vector<Op> &tile, RoleSplit &) { // read in one loop and renewed in another
-        Op again = tile[1];
+  CHECK(isRefused(
+      [](std::vector<ScheduleOp> &tile, RoleSplit &) { // read in one loop and renewed in another
+        ScheduleOp again = tile[1];
         again.body = {tile[1].body.back()};
         tile[1].body.pop_back();
         tile.push_back(again);
@@ -296,11 +297,11 @@ TEST_CASE("streams are safe at every depth, and no drain could be weaker and no 
         Diagnostics diagnostics;
         CHECK_MESSAGE(verify(program, diagnostics), diagnostics.render());
         REQUIRE(prove(program).isSafe());
-        std::vector<Op *> drains;
-        forEachOp(program.roles.front().body, [&](Op &op) {
-          if (op.kind == OpKind::Drain) drains.push_back(&op);
+        std::vector<ScheduleOp *> drains;
+        forEachOp(program.roles.front().body, [&](ScheduleOp &op) {
+          if (op.kind == ScheduleOpKind::Drain) drains.push_back(&op);
         });
-        for (Op *drain : drains) {
+        for (ScheduleOp *drain : drains) {
           CAPTURE(drain->count);
           ++drain->count;
           CHECK_FALSE(prove(program).isSafe());
@@ -318,10 +319,10 @@ TEST_CASE("streams in a loop are safe at every depth, and no drain or meeting co
       const TripsId again(0), inner(1);
       work.trips.insert(work.trips.begin(), {.name = "again"});
       work.trips[1].within = again;
-      forEachOp(work.roles.front().body, [&](Op &op) {
-        if (op.kind == OpKind::For) op.trips = inner;
+      forEachOp(work.roles.front().body, [&](ScheduleOp &op) {
+        if (op.kind == ScheduleOpKind::For) op.trips = inner;
       });
-      Op loop{.kind = OpKind::For, .trips = again};
+      ScheduleOp loop{.kind = ScheduleOpKind::For, .trips = again};
       loop.body = std::exchange(work.roles.front().body, {});
       work.roles.front().body.push_back(std::move(loop));
       Diagnostics diagnostics;
@@ -329,18 +330,19 @@ TEST_CASE("streams in a loop are safe at every depth, and no drain or meeting co
       REQUIRE_MESSAGE(ahead, diagnostics.render());
       const Program program = addDrains(std::move(*ahead));
       REQUIRE(prove(program).isSafe());
-      const auto isWait = [](const Op &op) {
-        return op.kind == OpKind::Drain || op.kind == OpKind::Meet;
+      const auto isWait = [](const ScheduleOp &op) {
+        return op.kind == ScheduleOpKind::Drain || op.kind == ScheduleOpKind::Meet;
       };
       std::int32_t waits = 0;
-      forEachOp(program.roles.front().body, [&](const Op &op) { waits += isWait(op); });
+      forEachOp(program.roles.front().body, [&](const ScheduleOp &op) { waits += isWait(op); });
       for (std::int32_t wait = 0; wait < waits; ++wait) {
         CAPTURE(wait);
         Program without = program;
         std::int32_t number = 0;
-        forEachOp(without.roles.front().body, [&](Op &op) {
-          std::erase_if(op.body,
-                        [&](const Op &inside) { return isWait(inside) && number++ == wait; });
+        forEachOp(without.roles.front().body, [&](ScheduleOp &op) {
+          std::erase_if(op.body, [&](const ScheduleOp &inside) {
+            return isWait(inside) && number++ == wait;
+          });
         });
         CHECK_FALSE(prove(without).isSafe());
       }
@@ -352,14 +354,14 @@ TEST_CASE(
   for (std::int32_t slots = 2; slots <= 5; ++slots) {
     CAPTURE(slots);
     const Program program = streamed(true, 4, slots);
-    const std::vector<Op> &body = program.roles.front().body;
-    const auto loop = std::ranges::find(body, OpKind::For, &Op::kind);
+    const std::vector<ScheduleOp> &body = program.roles.front().body;
+    const auto loop = std::ranges::find(body, ScheduleOpKind::For, &ScheduleOp::kind);
     REQUIRE(loop != body.end());
     REQUIRE(loop->body.size() > 2);
-    CHECK(loop->body[0].kind == OpKind::Drain);
+    CHECK(loop->body[0].kind == ScheduleOpKind::Drain);
     CHECK(loop->body[0].count == slots - 2);
-    CHECK(loop->body[1].kind == OpKind::Meet);
-    CHECK(countOf(program, OpKind::Meet) == 1);
+    CHECK(loop->body[1].kind == ScheduleOpKind::Meet);
+    CHECK(countOf(program, ScheduleOpKind::Meet) == 1);
   }
 }
 
@@ -381,20 +383,21 @@ TEST_CASE("what lies over a ring is written when the last reads and copies of it
     const BufferId at(static_cast<std::uint32_t>(work.buffers.size()));
     work.buffers.push_back(result);
     work.roles.front().body.push_back(
-        {.kind = OpKind::Access, .accesses = {{.buffer = at, .writes = true, .part = Part::Own}}});
+        {.kind = ScheduleOpKind::Access,
+         .accesses = {{.buffer = at, .writes = true, .part = Part::Own}}});
     Diagnostics diagnostics;
     auto ahead = prefetch(std::move(work), QueueId(0), TripsId(0), 3, diagnostics);
     REQUIRE_MESSAGE(ahead, diagnostics.render());
     const Program program = addDrains(std::move(*ahead));
     CHECK(prove(program).isSafe());
-    CHECK(countOf(program, OpKind::Meet) == (over ? 2 : 1));
+    CHECK(countOf(program, ScheduleOpKind::Meet) == (over ? 2 : 1));
   }
 }
 
 TEST_CASE("loads that come late in their loop are not started ahead") {
   Program work = streamWork(true, 1);
-  for (Op &op : work.roles.front().body)
-    if (op.kind == OpKind::For) std::ranges::rotate(op.body, op.body.begin() + 2);
+  for (ScheduleOp &op : work.roles.front().body)
+    if (op.kind == ScheduleOpKind::For) std::ranges::rotate(op.body, op.body.begin() + 2);
   Diagnostics diagnostics;
   CHECK_FALSE(prefetch(work, QueueId(0), TripsId(0), 3, diagnostics));
   CHECK(diagnostics.all().front().kind == Diag::ScheduleLoadPlace);

@@ -52,20 +52,20 @@ std::optional<Diag> findingOf(const Program &program) {
 }
 
 /// The drains of a queue, in the loop itself or everywhere.
-std::vector<Op *> drainsOf(Program &program, std::string_view queue, bool inLoop) {
-  std::vector<Op *> drains;
-  const auto add = [&](Op &op) {
-    if (op.kind == OpKind::Drain && program[op.queue].name == queue) drains.push_back(&op);
+std::vector<ScheduleOp *> drainsOf(Program &program, std::string_view queue, bool inLoop) {
+  std::vector<ScheduleOp *> drains;
+  const auto add = [&](ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::Drain && program[op.queue].name == queue) drains.push_back(&op);
   };
   for (Role &role : program.roles)
-    for (Op &op : role.body)
-      if (!inLoop || op.kind == OpKind::For) forEachOp(op.body, add);
+    for (ScheduleOp &op : role.body)
+      if (!inLoop || op.kind == ScheduleOpKind::For) forEachOp(op.body, add);
   return drains;
 }
 
 Program withLoopCounts(const TurnLoop &loop, const Placement &placement, std::int32_t count) {
   Program program = programOf(loop, placement);
-  for (Op *drain : drainsOf(program, "loads", /*inLoop=*/true)) drain->count = count;
+  for (ScheduleOp *drain : drainsOf(program, "loads", /*inLoop=*/true)) drain->count = count;
   return program;
 }
 
@@ -186,8 +186,8 @@ TEST_CASE("every wait of a placement that is safe is as weak as it can be, in th
     Program program = programOf(loop, placement);
     REQUIRE(findingOf(program) == std::nullopt);
     for (Role &role : program.roles)
-      forEachOp(role.body, [&](Op &op) {
-        if (op.kind != OpKind::Drain || program[op.queue].name != "loads") return;
+      forEachOp(role.body, [&](ScheduleOp &op) {
+        if (op.kind != ScheduleOpKind::Drain || program[op.queue].name != "loads") return;
         CAPTURE(op.count);
         ++op.count;
         CHECK_FALSE(prove(program).isSafe());
@@ -222,10 +222,10 @@ Program countedWork(std::int32_t pieces, std::int32_t entries = 2) {
   });
   all.access({read(sum)});
   Program work = build.take();
-  forEachOp(work.roles.front().body, [&](Op &op) {
-    if (op.kind == OpKind::Issue)
+  forEachOp(work.roles.front().body, [&](ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::Issue)
       op.cost = op.queue == loads ? Cost{"memory", 700, 32} : Cost{"shared", 60, 60};
-    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"matrix", 100, 100};
+    if (op.kind == ScheduleOpKind::Access && op.accesses.size() > 1) op.cost = {"matrix", 100, 100};
   });
   return work;
 }
@@ -260,7 +260,7 @@ TEST_CASE("K6: two groups by turns leave as much in flight as the published kern
     Diagnostics diagnostics;
     REQUIRE_MESSAGE(verify(program, diagnostics), diagnostics.render());
     REQUIRE(prove(program).isSafe());
-    for (Op *drain : drainsOf(program, "loads", /*inLoop=*/true)) {
+    for (ScheduleOp *drain : drainsOf(program, "loads", /*inLoop=*/true)) {
       ++drain->count;
       CHECK_FALSE(prove(program).isSafe());
       --drain->count;
@@ -311,8 +311,8 @@ TEST_CASE("four waves without turns read what is proven to be there, by the weak
     auto plan = planSchedule(work, request, diagnostics);
     REQUIRE_MESSAGE(plan, diagnostics.render());
     REQUIRE(prove(plan->program).isSafe());
-    forEachOp(plan->program.roles.front().body, [&](Op &op) {
-      if (op.kind != OpKind::Drain) return;
+    forEachOp(plan->program.roles.front().body, [&](ScheduleOp &op) {
+      if (op.kind != ScheduleOpKind::Drain) return;
       ++op.count;
       CHECK_FALSE(prove(plan->program).isSafe());
       --op.count;
@@ -326,23 +326,23 @@ TEST_CASE("what is no work for turns says why") {
     change(work, work.roles.front().body[1]);
     return refusalOf(work);
   };
-  CHECK(changed([](Program &, Op &loop) { loop.less = 1; }) ==
+  CHECK(changed([](Program &, ScheduleOp &loop) { loop.less = 1; }) ==
         "turns are taken in a loop that stands in no other");
-  CHECK(changed([](Program &work, Op &) { work.roles.front().warps = 7; }) ==
+  CHECK(changed([](Program &work, ScheduleOp &) { work.roles.front().warps = 7; }) ==
         "the warps make no two equal groups");
-  CHECK(changed([](Program &work, Op &) { work.queues.front().grouped = true; }) ==
+  CHECK(changed([](Program &work, ScheduleOp &) { work.queues.front().grouped = true; }) ==
         "loads in groups are not counted one by one");
-  CHECK(changed([](Program &, Op &loop) {
-          loop.body.push_back({.kind = OpKind::If, .guard = doneOver(TripsId(0), 1)});
+  CHECK(changed([](Program &, ScheduleOp &loop) {
+          loop.body.push_back({.kind = ScheduleOpKind::If, .guard = doneOver(TripsId(0), 1)});
         }) == "a trip's clusters are one after the other");
-  CHECK(changed([](Program &, Op &loop) {
+  CHECK(changed([](Program &, ScheduleOp &loop) {
           loop.body.front().accesses.push_back(loop.body[1].accesses.front());
         }) == "a load is of one piece");
-  CHECK(changed([](Program &, Op &loop) { std::swap(loop.body[2], loop.body[3]); }) ==
+  CHECK(changed([](Program &, ScheduleOp &loop) { std::swap(loop.body[2], loop.body[3]); }) ==
         "a trip begins with what it reads of its loads");
-  CHECK(changed([](Program &, Op &loop) { loop.body.pop_back(); }) ==
+  CHECK(changed([](Program &, ScheduleOp &loop) { loop.body.pop_back(); }) ==
         "reads and arithmetic do not take turns");
-  CHECK(changed([](Program &, Op &loop) {
+  CHECK(changed([](Program &, ScheduleOp &loop) {
           loop.body.erase(loop.body.begin() + 4, loop.body.end());
         }) == "a piece is loaded that nothing reads");
   Program odd = countedWork(2);
@@ -390,10 +390,10 @@ Program stagedWork(std::int32_t pieces, std::int32_t reads, std::int32_t last,
   });
   all.access({read(sum)});
   Program work = build.take();
-  forEachOp(work.roles.front().body, [&](Op &op) {
-    if (op.kind == OpKind::Issue)
+  forEachOp(work.roles.front().body, [&](ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::Issue)
       op.cost = op.queue == loads ? Cost{"memory", 700, 32} : Cost{"shared", 50, 50};
-    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"matrix", 100, 100};
+    if (op.kind == ScheduleOpKind::Access && op.accesses.size() > 1) op.cost = {"matrix", 100, 100};
   });
   return work;
 }
@@ -409,14 +409,14 @@ TurnLoop cutStaged(const Program &work, LastCluster last, std::int32_t stages) {
 /// the operations in that cluster say.
 std::vector<std::int32_t> clustersDrained(const Program &program, std::string_view queue) {
   std::vector<std::int32_t> clusters;
-  for (const Op &loop : program.roles.front().body) {
-    if (loop.kind != OpKind::For) continue;
+  for (const ScheduleOp &loop : program.roles.front().body) {
+    if (loop.kind != ScheduleOpKind::For) continue;
     std::int32_t cluster = 0;
     bool drained = false;
-    for (const Op &op : loop.body) {
-      drained |= op.kind == OpKind::Drain && program[op.queue].name == queue;
-      if (op.kind == OpKind::Issue && program[op.queue].name == queue) drained = false;
-      if (op.kind != OpKind::Meet) continue;
+    for (const ScheduleOp &op : loop.body) {
+      drained |= op.kind == ScheduleOpKind::Drain && program[op.queue].name == queue;
+      if (op.kind == ScheduleOpKind::Issue && program[op.queue].name == queue) drained = false;
+      if (op.kind != ScheduleOpKind::Meet) continue;
       if (drained && cluster % 2 == 0) clusters.push_back(cluster);
       drained = false;
       ++cluster;
@@ -488,10 +488,10 @@ TEST_CASE("turns through registers are proven, and no wait of theirs could be we
           Program program = programOf(loop, *search.best);
           CHECK(findingOf(program) == std::nullopt);
           // Of two slots, what is stored while nothing more is loaded could be waited for later.
-          std::vector<Op *> drains = drainsOf(program, "loads", /*inLoop=*/false);
+          std::vector<ScheduleOp *> drains = drainsOf(program, "loads", /*inLoop=*/false);
           llvm::append_range(drains, drainsOf(program, "shared", last == LastCluster::Whole));
           CHECK(drains.size() >= 8);
-          for (Op *drain : drains) {
+          for (ScheduleOp *drain : drains) {
             CAPTURE(drain->count);
             ++drain->count;
             CHECK_FALSE(prove(program).isSafe());
@@ -503,8 +503,8 @@ TEST_CASE("turns through registers are proven, and no wait of theirs could be we
 TEST_CASE("what is stored at once, and by no queue, needs no wait for its end") {
   Program work = stagedWork(2, 3, 2);
   for (const std::size_t store : {2u, 3u}) {
-    Op &op = work.roles.front().body[1].body[store];
-    op = {.kind = OpKind::Access, .accesses = op.accesses, .cost = op.cost};
+    ScheduleOp &op = work.roles.front().body[1].body[store];
+    op = {.kind = ScheduleOpKind::Access, .accesses = op.accesses, .cost = op.cost};
   }
   Diagnostics diagnostics;
   const auto plan = planSchedule(work, requestFor("sm_75"), diagnostics);
@@ -516,7 +516,7 @@ TEST_CASE("what is stored at once, and by no queue, needs no wait for its end") 
 
 TEST_CASE("the checker proves where pieces are stored when they may be there, and only then") {
   Program work = stagedWork(2, 3, 2);
-  std::vector<Op> &trip = work.roles.front().body[1].body;
+  std::vector<ScheduleOp> &trip = work.roles.front().body[1].body;
   trip[4].accesses.pop_back();                          // The second piece is not read at first,
   trip[8].accesses.erase(trip[8].accesses.begin() + 1); // nor the first one at last.
   for (const LastCluster last : {LastCluster::Whole, LastCluster::Halved}) {
@@ -561,22 +561,22 @@ TEST_CASE("what cannot be stored by turns says why") {
     CHECK_FALSE(cutIntoClusters(work, QueueId(0), TripsId(0), 1, why, last));
     return why;
   };
-  CHECK(changed([](Program &, std::vector<Op> &) {}) ==
+  CHECK(changed([](Program &, std::vector<ScheduleOp> &) {}) ==
         "a single operation is behind the last read");
-  CHECK(changed([](Program &, std::vector<Op> &trip) { trip.erase(trip.begin() + 2); }) ==
+  CHECK(changed([](Program &, std::vector<ScheduleOp> &trip) { trip.erase(trip.begin() + 2); }) ==
         "a piece is loaded that nothing stores");
-  CHECK(changed([](Program &, std::vector<Op> &trip) {
+  CHECK(changed([](Program &, std::vector<ScheduleOp> &trip) {
           trip.erase(trip.begin() + 2, trip.begin() + 4);
         }) == "a trip begins with what it reads of its loads");
-  CHECK(changed([](Program &, std::vector<Op> &trip) { trip[3] = trip[2]; }) ==
+  CHECK(changed([](Program &, std::vector<ScheduleOp> &trip) { trip[3] = trip[2]; }) ==
         "a store is of one piece");
-  CHECK(changed([](Program &, std::vector<Op> &trip) {
+  CHECK(changed([](Program &, std::vector<ScheduleOp> &trip) {
           trip[4].accesses.push_back(trip[2].accesses.front());
         }) == "a store is of one piece");
-  CHECK(changed([](Program &, std::vector<Op> &trip) {
+  CHECK(changed([](Program &, std::vector<ScheduleOp> &trip) {
           trip[5].accesses.push_back(trip[2].accesses.front());
         }) == "what is loaded into registers is stored before it is read");
-  CHECK(changed([](Program &, std::vector<Op> &trip) {
+  CHECK(changed([](Program &, std::vector<ScheduleOp> &trip) {
           trip[0].accesses = {trip[2].accesses.back()};
           trip.erase(trip.begin() + 2);
         }) == "some loads go through registers, and others do not");

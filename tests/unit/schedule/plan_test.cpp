@@ -94,8 +94,8 @@ TEST_CASE("what the author asked for is not raised: one slot leaves nothing in f
 
 TEST_CASE("what no number of slots would mend is told once") {
   Program work = streamWork(true, 1);
-  for (Op &op : work.roles.front().body)
-    if (op.kind == OpKind::For) std::ranges::rotate(op.body, op.body.begin() + 2);
+  for (ScheduleOp &op : work.roles.front().body)
+    if (op.kind == ScheduleOpKind::For) std::ranges::rotate(op.body, op.body.begin() + 2);
   const PlanRequest request = {
       .machine = machineNamed("sm_80"), .loop = TripsId(0), .trips = {16}, .warps = 1};
   Diagnostics diagnostics;
@@ -150,9 +150,9 @@ TEST_CASE("work whose conditions tell very many trips apart is refused and not w
     Diagnostics diagnostics;
     Program work = gemmWork(false);
     const TripsId tiles(0), k(1);
-    std::vector<Op> &body = work.roles.front().body.front().body;
+    std::vector<ScheduleOp> &body = work.roles.front().body.front().body;
     for (const TripsId trips : {tiles, k})
-      body.push_back({.kind = OpKind::If,
+      body.push_back({.kind = ScheduleOpKind::If,
                       .guard = {.measure = Guard::Measure::Count, .trips = trips, .than = than}});
     const PlanRequest request = {.machine = machineNamed("sm_90a"), .loop = k, .trips = {4, 32}};
     return planSchedule(work, request, diagnostics) ? "" : diagnostics.render();
@@ -301,8 +301,9 @@ TEST_CASE("a turn is handed on by all warps of the other group, and one of them 
   CHECK_FALSE(prove(one).isSafe());
   Program none = plan->program;
   for (Role &role : none.roles)
-    forEachOp(role.body, [&](Op &op) {
-      if (op.kind == OpKind::Wait && none[op.barrier].name == "compute0.turn") op.flipped = false;
+    forEachOp(role.body, [&](ScheduleOp &op) {
+      if (op.kind == ScheduleOpKind::Wait && none[op.barrier].name == "compute0.turn")
+        op.flipped = false;
     });
   const Verdict verdict = prove(none);
   REQUIRE_FALSE(verdict.isSafe());

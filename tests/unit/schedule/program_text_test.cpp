@@ -36,10 +36,10 @@ std::string errorsOf(std::string_view ops) {
 
 // --- whether two programs say the same, whatever the lines ---
 
-bool same(const std::vector<Op> &a, const std::vector<Op> &b);
+bool same(const std::vector<ScheduleOp> &a, const std::vector<ScheduleOp> &b);
 
-bool same(const Op &a, const Op &b) {
-  const auto members = [](const Op &op) {
+bool same(const ScheduleOp &a, const ScheduleOp &b) {
+  const auto members = [](const ScheduleOp &op) {
     return std::tie(op.kind, op.accesses, op.barrier, op.index, op.flipped, op.count, op.bytes,
                     op.queue, op.meeting, op.cursor, op.trips, op.first, op.less, op.guard,
                     op.cost);
@@ -67,8 +67,9 @@ bool sameAll(const std::vector<T> &a, const std::vector<T> &b) {
   return std::ranges::equal(a, b, [](const T &x, const T &y) { return members(x) == members(y); });
 }
 
-bool same(const std::vector<Op> &a, const std::vector<Op> &b) {
-  return std::ranges::equal(a, b, [](const Op &x, const Op &y) { return same(x, y); });
+bool same(const std::vector<ScheduleOp> &a, const std::vector<ScheduleOp> &b) {
+  return std::ranges::equal(a, b,
+                            [](const ScheduleOp &x, const ScheduleOp &y) { return same(x, y); });
 }
 
 bool same(const Program &a, const Program &b) {
@@ -80,8 +81,8 @@ bool same(const Program &a, const Program &b) {
                             [](const Role &x, const Role &y) { return same(x.body, y.body); });
 }
 
-void collectKinds(const std::vector<Op> &body, std::set<OpKind> &kinds) {
-  for (const Op &op : body) {
+void collectKinds(const std::vector<ScheduleOp> &body, std::set<ScheduleOpKind> &kinds) {
+  for (const ScheduleOp &op : body) {
     kinds.insert(op.kind);
     collectKinds(op.body, kinds);
   }
@@ -190,9 +191,9 @@ TEST_CASE("each word of a schedule's text says one thing") {
                                          .capacity = 3}));
   CHECK(members(p.queues[1]) == members(Queue{.name = "store", .role = RoleId(1)}));
 
-  const Op &outer = p.roles[0].body[2].body[0];
+  const ScheduleOp &outer = p.roles[0].body[2].body[0];
   CHECK(outer.guard == Guard{.measure = Guard::Measure::Count, .trips = TripsId(1), .than = 0});
-  const Op &loop = outer.body[0];
+  const ScheduleOp &loop = outer.body[0];
   CHECK(std::tuple(loop.trips, loop.first, loop.less) == std::tuple(TripsId(1), 1, 2));
   CHECK(loop.body[0].flipped);
   CHECK(std::tuple(loop.body[1].count, loop.body[1].bytes) == std::tuple(0, 32768));
@@ -201,11 +202,11 @@ TEST_CASE("each word of a schedule's text says one thing") {
                                            .writes = true});
   CHECK(loop.body[2].index == Index{.cursor = CursorId(0)});
 
-  const std::vector<Op> &inner = p.roles[1].body[0].body[0].body;
+  const std::vector<ScheduleOp> &inner = p.roles[1].body[0].body[0].body;
   CHECK(!inner[0].flipped);
   CHECK(inner[0].cost == Cost{.resource = "", .cycles = 20, .busy = 0});
   CHECK(inner[1].guard.measure == Guard::Measure::Done);
-  const Op &issue = inner[1].body[0];
+  const ScheduleOp &issue = inner[1].body[0];
   CHECK(issue.queue == QueueId(0));
   CHECK(issue.accesses ==
         std::vector<Access>{
@@ -222,7 +223,7 @@ TEST_CASE("each word of a schedule's text says one thing") {
   CHECK(inner[4].count == 1);
   CHECK(std::tuple(inner[5].barrier, inner[5].queue, inner[5].count) ==
         std::tuple(BarrierId(1), QueueId(0), 4));
-  const std::vector<Op> &behind = p.roles[1].body[0].body;
+  const std::vector<ScheduleOp> &behind = p.roles[1].body[0].body;
   CHECK(behind[1].count == 0);
   CHECK(behind[4].accesses[1].part == Part::Own);
 }
@@ -250,7 +251,7 @@ TEST_CASE("attributes stand in any order, and those with their default may be wr
 }
 
 TEST_CASE("what is printed parses to what says the same") {
-  std::set<OpKind> kinds;
+  std::set<ScheduleOpKind> kinds;
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
     const Program program = testing::randomSchedule(seed);
@@ -315,14 +316,14 @@ TEST_CASE("what is not well formed is printed too") {
       .name = "",
       .trips = {{.name = "a b", .within = TripsId(7)}},
       .roles = {{.name = "r",
-                 .body = {{.kind = OpKind::Wait},
-                          {.kind = OpKind::Access,
+                 .body = {{.kind = ScheduleOpKind::Wait},
+                          {.kind = ScheduleOpKind::Access,
                            .accesses = {{.buffer = BufferId(3), .index = {.offset = 2}}}},
-                          {.kind = OpKind::Signal},
-                          {.kind = OpKind::Advance},
-                          {.kind = OpKind::Meet},
-                          {.kind = OpKind::If},
-                          {.kind = OpKind::For}}}}};
+                          {.kind = ScheduleOpKind::Signal},
+                          {.kind = ScheduleOpKind::Advance},
+                          {.kind = ScheduleOpKind::Meet},
+                          {.kind = ScheduleOpKind::If},
+                          {.kind = ScheduleOpKind::For}}}}};
   CHECK(print(program) == R"(schedule @"" {
   trips %"a b" in %?
   role %r {

@@ -22,7 +22,7 @@ namespace {
 
 const std::filesystem::path kPage = "../../../docs/schedule-text.md";
 
-std::string_view formOf(OpKind kind, Fields field) {
+std::string_view formOf(ScheduleOpKind kind, Fields field) {
   switch (field) {
   case kAccesses: return "*accesses*";
   case kBarrier: return hasIndex(kind) ? "*slot of a barrier*" : "*barrier*";
@@ -44,7 +44,7 @@ bool mayBeLeftOut(const Attribute<T> &row, const T &blank) {
   return !number || row.range.contains(*number);
 }
 
-std::string formOf(OpKind kind) {
+std::string formOf(ScheduleOpKind kind) {
   std::ostringstream text;
   text << "`" << info(kind).mnemonic << "`";
   for (const Operand &operand : operandsOf(kind)) {
@@ -52,7 +52,7 @@ std::string formOf(OpKind kind) {
     if (!operand.word.empty()) text << "`" << operand.word << "` ";
     text << formOf(kind, operand.field) << (operand.mayLack ? "]" : "");
   }
-  for (const Attribute<Op> &row : attributesOf(kind)) {
+  for (const Attribute<ScheduleOp> &row : attributesOf(kind)) {
     const bool isOptional = mayBeLeftOut(row, blank(kind));
     text << (isOptional ? " [" : " ") << "`" << row.word << "`" << (row.isFlag() ? "" : " *n*")
          << (isOptional ? "]" : "");
@@ -65,7 +65,7 @@ std::string opTable() {
   std::ostringstream text;
   text << "| op | meaning |\n|---|---|\n";
   for (std::size_t i = 0; i < kOps.size(); ++i)
-    text << "| " << formOf(static_cast<OpKind>(i)) << " | " << kOps[i].meaning << " |\n";
+    text << "| " << formOf(static_cast<ScheduleOpKind>(i)) << " | " << kOps[i].meaning << " |\n";
   return text.str();
 }
 
@@ -95,9 +95,9 @@ std::string attributeTable() {
   addRows<Role>(text, "role", kRoleAttributes);
   addRows<Queue>(text, "queue", kQueueAttributes);
   for (std::size_t i = 0; i < kOps.size(); ++i)
-    for (const Attribute<Op> &row : attributesOf(static_cast<OpKind>(i))) {
+    for (const Attribute<ScheduleOp> &row : attributesOf(static_cast<ScheduleOpKind>(i))) {
       text << "| `" << kOps[i].mnemonic << "` | `" << row.word << "`";
-      const Op none = blank(static_cast<OpKind>(i));
+      const ScheduleOp none = blank(static_cast<ScheduleOpKind>(i));
       if (row.isFlag())
         text << " | | |\n";
       else

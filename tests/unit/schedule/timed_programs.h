@@ -86,13 +86,13 @@ inline schedule::Interval intervalOf(const schedule::Program &program, std::uint
 }
 
 /// Gives each operation of a kind what it takes.
-inline void addCosts(std::vector<schedule::Op> &body, std::int32_t product) {
+inline void addCosts(std::vector<schedule::ScheduleOp> &body, std::int32_t product) {
   using namespace schedule;
-  for (Op &op : body) {
-    if (op.kind == OpKind::Copy) op.cost = {.resource = "bus", .cycles = 600, .busy = 60};
-    if (op.kind == OpKind::Issue)
+  for (ScheduleOp &op : body) {
+    if (op.kind == ScheduleOpKind::Copy) op.cost = {.resource = "bus", .cycles = 600, .busy = 60};
+    if (op.kind == ScheduleOpKind::Issue)
       op.cost = {.resource = "tensor", .cycles = product, .busy = product};
-    if (op.kind == OpKind::Access) op.cost = {.resource = "alu", .cycles = 90, .busy = 30};
+    if (op.kind == ScheduleOpKind::Access) op.cost = {.resource = "alu", .cycles = 90, .busy = 30};
     addCosts(op.body, product);
   }
 }

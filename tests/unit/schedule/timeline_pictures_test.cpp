@@ -66,7 +66,7 @@ Program oddlyNamed() {
   for (Barrier &barrier : program.barriers) barrier.name = odd;
   for (Queue &queue : program.queues) queue.name = odd;
   for (Role &role : program.roles)
-    for (Op &op : role.body.front().body.front().body)
+    for (ScheduleOp &op : role.body.front().body.front().body)
       if (!op.cost.resource.empty()) op.cost.resource += odd;
   return program;
 }

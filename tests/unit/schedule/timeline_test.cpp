@@ -69,7 +69,7 @@ TEST_CASE("a copy goes on by itself, and who waits for it goes on when it has la
   CHECK(busySpans(program, timeline) == "load: copy 0-10, access 0-2\n"
                                         "compute: wait 0-10, access 10-13\n");
   const auto wait = std::ranges::find(timeline.spans, Span::Kind::Wait, &Span::kind);
-  CHECK(timeline.spans[static_cast<std::size_t>(wait->cause)].op->kind == OpKind::Copy);
+  CHECK(timeline.spans[static_cast<std::size_t>(wait->cause)].op->kind == ScheduleOpKind::Copy);
 }
 
 TEST_CASE("a resource serves in the order of asking, and is free before what it serves is done") {
@@ -365,8 +365,9 @@ namespace {
 /// A loader, two roles that compute, another number of steps in each tile, and what is behind them.
 Program nested(std::int32_t depth, std::int32_t inFlight) {
   Program program = pipelined({.depth = depth, .loadCycles = 333, .inFlight = inFlight});
-  std::vector<Op> &body = program.roles.back().body.front().body;
-  body.push_back({.kind = OpKind::Access, .cost = {.resource = "alu", .cycles = 77, .busy = 70}});
+  std::vector<ScheduleOp> &body = program.roles.back().body.front().body;
+  body.push_back(
+      {.kind = ScheduleOpKind::Access, .cost = {.resource = "alu", .cycles = 77, .busy = 70}});
   return program;
 }
 

@@ -84,9 +84,10 @@ TEST_CASE("trips within others are counted for each trip of those") {
   const Traces traces = trace(build.take(), [&](TripsId trips, std::int64_t of) {
     return trips == tiles ? std::int64_t{3} : of;
   });
-  std::vector<OpKind> kinds;
+  std::vector<ScheduleOpKind> kinds;
   for (const Step &step : traces.agents.at(0)) kinds.push_back(step.kind);
-  CHECK(kinds == std::vector{OpKind::Arrive, OpKind::Arrive, OpKind::Arrive, OpKind::Wait});
+  CHECK(kinds == std::vector{ScheduleOpKind::Arrive, ScheduleOpKind::Arrive, ScheduleOpKind::Arrive,
+                             ScheduleOpKind::Wait});
 }
 
 TEST_CASE("parities go on downwards before use 0") {

@@ -97,15 +97,15 @@ TEST_CASE("a copy says at which barrier its bytes count, unless barriers are sti
 }
 
 TEST_CASE("a role uses its own cursors and queues alone") {
-  const auto other = [](auto Op::*member, auto id) {
+  const auto other = [](auto ScheduleOp::*member, auto id) {
     return [=](Program &p) { p.roles[0].body[0].*member = id; };
   };
   const std::string hint = "  hint: each role has cursors and queues of its own\n";
-  CHECK(verdictAfter("advance %c", other(&Op::cursor, CursorId(2))) ==
+  CHECK(verdictAfter("advance %c", other(&ScheduleOp::cursor, CursorId(2))) ==
         "t.imx:7: error: 'advance' in role 'r' uses the cursor 'o' of role 'other'\n" + hint);
-  CHECK(verdictAfter("drain %q", other(&Op::queue, QueueId(2))) ==
+  CHECK(verdictAfter("drain %q", other(&ScheduleOp::queue, QueueId(2))) ==
         "t.imx:7: error: 'drain' in role 'r' uses the queue 'p' of role 'other'\n" + hint);
-  CHECK(verdictAfter("wait %full(%c)", other(&Op::index, Index{.cursor = CursorId(2)})) ==
+  CHECK(verdictAfter("wait %full(%c)", other(&ScheduleOp::index, Index{.cursor = CursorId(2)})) ==
         "t.imx:7: error: 'wait' in role 'r' uses the cursor 'o' of role 'other'\n" + hint);
   CHECK(verdictAfter("access reads %A(%c)", [](Program &p) {
           p.roles[0].body[0].accesses[0].index.cursor = CursorId(2);
@@ -285,7 +285,7 @@ TEST_CASE("numbers lie in their ranges") {
   number(
       "", [](Program &p) { p.queues[0].capacity = -1; }, "'capacity' of queue 'q' cannot be '-1'",
       0, kMost);
-  const auto count = [](Op &o) -> auto & { return o.count; };
+  const auto count = [](ScheduleOp &o) -> auto & { return o.count; };
   number("arrive %ready", op(count, 0), "'count' of 'arrive' cannot be '0'", 1, kMost);
   number("issue %q", op(count, 0), "'count' of 'issue' cannot be '0'", 1, kMost);
   number("signal %ready after %q", op(count, 0), "'count' of 'signal' cannot be '0'", 1, kMost);
@@ -293,13 +293,13 @@ TEST_CASE("numbers lie in their ranges") {
   number("drain %q", op(count, -1), "'to' of 'drain' cannot be '-1'", 0, kMost);
   number("expect %ready", [](Program &) {}, "'bytes' of 'expect' cannot be '0'", 1, kMost);
   number("copy writes %x to %ready", [](Program &) {}, "'bytes' of 'copy' cannot be '0'", 1, kMost);
-  number("for %n { }", op([](Op &o) -> auto & { return o.first; }, -1),
+  number("for %n { }", op([](ScheduleOp &o) -> auto & { return o.first; }, -1),
          "'from' of 'for' cannot be '-1'", 0, kMost);
-  number("for %n { }", op([](Op &o) -> auto & { return o.less; }, -1),
+  number("for %n { }", op([](ScheduleOp &o) -> auto & { return o.less; }, -1),
          "'less' of 'for' cannot be '-1'", 0, kMost);
-  number("fence", op([](Op &o) -> auto & { return o.cost.cycles; }, -1),
+  number("fence", op([](ScheduleOp &o) -> auto & { return o.cost.cycles; }, -1),
          "'takes' of 'fence' cannot be '-1'", 0, kMost);
-  number("fence", op([](Op &o) -> auto & { return o.cost.busy; }, -1),
+  number("fence", op([](ScheduleOp &o) -> auto & { return o.cost.busy; }, -1),
          "'busy' of 'fence' cannot be '-1'", 0, kMost);
 }
 
@@ -326,62 +326,65 @@ TEST_CASE("whatever is named is there") {
         says("imbrex: error: cursor 'c'", "role"));
   CHECK(lost("", [](Program &p) { p.queues[0].role = {}; }) ==
         says("imbrex: error: queue 'q'", "role"));
-  CHECK(lost("wait %ready", op([](Op &o) -> auto & { return o.barrier; }, BarrierId(2))) ==
+  CHECK(lost("wait %ready", op([](ScheduleOp &o) -> auto & { return o.barrier; }, BarrierId(2))) ==
         says("t.imx:7: error: 'wait'", "barrier"));
-  CHECK(lost("drain %q", op([](Op &o) -> auto & { return o.queue; }, QueueId())) ==
+  CHECK(lost("drain %q", op([](ScheduleOp &o) -> auto & { return o.queue; }, QueueId())) ==
         says("t.imx:7: error: 'drain'", "queue"));
-  CHECK(lost("meet %all", op([](Op &o) -> auto & { return o.meeting; }, MeetingId(1))) ==
+  CHECK(lost("meet %all", op([](ScheduleOp &o) -> auto & { return o.meeting; }, MeetingId(1))) ==
         says("t.imx:7: error: 'meet'", "meeting"));
-  CHECK(lost("reset %c", op([](Op &o) -> auto & { return o.cursor; }, CursorId(3))) ==
+  CHECK(lost("reset %c", op([](ScheduleOp &o) -> auto & { return o.cursor; }, CursorId(3))) ==
         says("t.imx:7: error: 'reset'", "cursor"));
-  CHECK(lost("for %n { }", op([](Op &o) -> auto & { return o.trips; }, TripsId(3))) ==
+  CHECK(lost("for %n { }", op([](ScheduleOp &o) -> auto & { return o.trips; }, TripsId(3))) ==
         says("t.imx:7: error: 'for'", "count of trips"));
-  CHECK(lost("if count %n > 0 { }", op([](Op &o) -> auto & { return o.guard.trips; }, TripsId())) ==
+  CHECK(lost("if count %n > 0 { }",
+             op([](ScheduleOp &o) -> auto & { return o.guard.trips; }, TripsId())) ==
         says("t.imx:7: error: 'if'", "count of trips"));
-  CHECK(lost("wait %full(%c)", op([](Op &o) -> auto & { return o.index.cursor; }, CursorId(3))) ==
-        says("t.imx:7: error: 'wait'", "cursor"));
-  CHECK(lost("access reads %x", op([](Op &o) -> auto & { return o.accesses[0].buffer; },
+  CHECK(lost("wait %full(%c)", op([](ScheduleOp &o) -> auto & { return o.index.cursor; },
+                                  CursorId(3))) == says("t.imx:7: error: 'wait'", "cursor"));
+  CHECK(lost("access reads %x", op([](ScheduleOp &o) -> auto & { return o.accesses[0].buffer; },
                                    BufferId(3))) == says("t.imx:7: error: 'access'", "buffer"));
 }
 
 TEST_CASE("an operation has nothing that it does not use") {
-  const auto unused = [](std::string_view op, const std::function<void(Op &)> &change) {
+  const auto unused = [](std::string_view op, const std::function<void(ScheduleOp &)> &change) {
     const std::string text = verdictAfter(op, [&](Program &p) { change(p.roles[0].body[0]); });
     return text.substr(0, text.find(", which means nothing for it"));
   };
   const auto says = [](std::string_view what) {
     return "t.imx:7: error: 'fence' has " + std::string(what);
   };
-  CHECK(unused("fence", [](Op &o) { o.accesses = {{.buffer = BufferId(2)}}; }) == says("accesses"));
-  CHECK(unused("fence", [](Op &o) { o.barrier = BarrierId(0); }) == says("a barrier"));
-  CHECK(unused("fence", [](Op &o) { o.index.offset = 1; }) == says("an index"));
-  CHECK(unused("fence", [](Op &o) { o.flipped = true; }) == says("'flipped'"));
-  CHECK(unused("fence", [](Op &o) { o.count = 2; }) == says("a count"));
-  CHECK(unused("fence", [](Op &o) { o.bytes = 2; }) == says("bytes"));
-  CHECK(unused("fence", [](Op &o) { o.queue = QueueId(0); }) == says("a queue"));
-  CHECK(unused("fence", [](Op &o) { o.meeting = MeetingId(0); }) == says("a meeting"));
-  CHECK(unused("fence", [](Op &o) { o.cursor = CursorId(0); }) == says("a cursor"));
-  CHECK(unused("fence", [](Op &o) { o.trips = TripsId(0); }) == says("trips"));
-  CHECK(unused("fence", [](Op &o) { o.first = 1; }) == says("trips"));
-  CHECK(unused("fence", [](Op &o) { o.less = 1; }) == says("trips"));
-  CHECK(unused("fence", [](Op &o) { o.guard.than = 1; }) == says("a condition"));
-  CHECK(unused("fence", [](Op &o) { o.body = {{.kind = OpKind::Fence}}; }) == says("a body"));
-  CHECK(unused("access reads %x", [](Op &o) { o.accesses[0].number = 1; }) ==
+  CHECK(unused("fence", [](ScheduleOp &o) { o.accesses = {{.buffer = BufferId(2)}}; }) ==
+        says("accesses"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.barrier = BarrierId(0); }) == says("a barrier"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.index.offset = 1; }) == says("an index"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.flipped = true; }) == says("'flipped'"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.count = 2; }) == says("a count"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.bytes = 2; }) == says("bytes"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.queue = QueueId(0); }) == says("a queue"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.meeting = MeetingId(0); }) == says("a meeting"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.cursor = CursorId(0); }) == says("a cursor"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.trips = TripsId(0); }) == says("trips"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.first = 1; }) == says("trips"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.less = 1; }) == says("trips"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.guard.than = 1; }) == says("a condition"));
+  CHECK(unused("fence", [](ScheduleOp &o) { o.body = {{.kind = ScheduleOpKind::Fence}}; }) ==
+        says("a body"));
+  CHECK(unused("access reads %x", [](ScheduleOp &o) { o.accesses[0].number = 1; }) ==
         "t.imx:7: error: 'access' has a part's number");
 }
 
 TEST_CASE("a program that no text could have nests no deeper either") {
   CHECK(verdictAfter("", [](Program &p) {
-          std::vector<Op> body;
+          std::vector<ScheduleOp> body;
           for (std::int32_t i = 0; i < kDeepestBody; ++i) {
-            Op outer{.kind = OpKind::If, .guard = {.trips = TripsId(0)}};
+            ScheduleOp outer{.kind = ScheduleOpKind::If, .guard = {.trips = TripsId(0)}};
             outer.body = std::move(body);
             body.clear();
             body.push_back(std::move(outer));
           }
           p.roles[0].body = std::move(body);
-          Op *innermost = &p.roles[0].body[0];
+          ScheduleOp *innermost = &p.roles[0].body[0];
           while (!innermost->body.empty()) innermost = &innermost->body[0];
-          innermost->body.push_back({.kind = OpKind::Fence});
+          innermost->body.push_back({.kind = ScheduleOpKind::Fence});
         }) == "imbrex: error: bodies are nested more than 200 deep\n");
 }

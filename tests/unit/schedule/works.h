@@ -43,11 +43,12 @@ inline schedule::Program gemmWork(bool tensor) {
   });
   Program work = build.take();
   if (tensor) work.trips[k.index()].least = 1;
-  forEachOp(work.roles.front().body, [](Op &op) {
-    if (op.kind == OpKind::Copy)
+  forEachOp(work.roles.front().body, [](ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::Copy)
       op.cost = {"memory", 700, static_cast<std::int32_t>(op.bytes / 256)};
-    if (op.kind == OpKind::Issue) op.cost = {"products", 128, 128};
-    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"arithmetic", 600, 600};
+    if (op.kind == ScheduleOpKind::Issue) op.cost = {"products", 128, 128};
+    if (op.kind == ScheduleOpKind::Access && op.accesses.size() > 1)
+      op.cost = {"arithmetic", 600, 600};
   });
   return work;
 }
@@ -73,10 +74,11 @@ inline schedule::Program streamWork(bool grouped, std::int32_t warps) {
   });
   all.access({read(sum)});
   Program work = build.take();
-  forEachOp(work.roles.front().body, [&](Op &op) {
-    if (op.kind == OpKind::Issue)
+  forEachOp(work.roles.front().body, [&](ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::Issue)
       op.cost = op.queue == loads ? Cost{"memory", 700, 64} : Cost{"shared", 30, 16};
-    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"arithmetic", 200, 200};
+    if (op.kind == ScheduleOpKind::Access && op.accesses.size() > 1)
+      op.cost = {"arithmetic", 200, 200};
   });
   return work;
 }
@@ -111,10 +113,11 @@ inline schedule::Program attentionWork() {
     all.access({read(sum)});
   });
   Program work = build.take();
-  forEachOp(work.roles.front().body, [](Op &op) {
-    if (op.kind == OpKind::Copy) op.cost = {"memory", 700, 64};
-    if (op.kind == OpKind::Issue) op.cost = {"products", 128, 128};
-    if (op.kind == OpKind::Access && op.accesses.size() > 1) op.cost = {"arithmetic", 200, 200};
+  forEachOp(work.roles.front().body, [](ScheduleOp &op) {
+    if (op.kind == ScheduleOpKind::Copy) op.cost = {"memory", 700, 64};
+    if (op.kind == ScheduleOpKind::Issue) op.cost = {"products", 128, 128};
+    if (op.kind == ScheduleOpKind::Access && op.accesses.size() > 1)
+      op.cost = {"arithmetic", 200, 200};
   });
   return work;
 }
@@ -129,8 +132,8 @@ inline std::int32_t arrivalsOf(const schedule::Program &program, std::string_vie
 inline std::int64_t bytesOf(const schedule::Program &program, std::string_view barrier) {
   std::int64_t bytes = 0;
   for (const schedule::Role &role : program.roles)
-    schedule::forEachOp(role.body, [&](const schedule::Op &op) {
-      if (op.kind == schedule::OpKind::Expect && program[op.barrier].name == barrier)
+    schedule::forEachOp(role.body, [&](const schedule::ScheduleOp &op) {
+      if (op.kind == schedule::ScheduleOpKind::Expect && program[op.barrier].name == barrier)
         bytes = op.bytes;
     });
   return bytes;
@@ -141,8 +144,8 @@ inline std::int64_t bytesOf(const schedule::Program &program, std::string_view b
 inline void checkFirstParities(const schedule::Program &program) {
   std::set<std::string_view> awaited;
   for (const schedule::Role &role : program.roles)
-    schedule::forEachOp(role.body, [&](const schedule::Op &op) {
-      if (op.kind != schedule::OpKind::Wait) return;
+    schedule::forEachOp(role.body, [&](const schedule::ScheduleOp &op) {
+      if (op.kind != schedule::ScheduleOpKind::Wait) return;
       const std::string_view name = program[op.barrier].name;
       if (name.ends_with(".empty")) CHECK(op.flipped);
       if (name.ends_with(".full")) CHECK_FALSE(op.flipped);
