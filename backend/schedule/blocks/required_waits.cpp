@@ -55,7 +55,7 @@ bool reads(const OpDesc &mma, const OpDesc &fragment) {
 }
 
 /// Entries of one counter that may not be done, oldest first. They end in this order.
-class Entries {
+class PendingEntries {
 public:
   void issue(const OpDesc &op, std::int64_t weight, std::size_t turn) {
     entries_.push_back({&op, weight, turn});
@@ -148,7 +148,7 @@ private:
   const Halves &halves_;
   const PipelineConfig &config_;
   const CounterLimits &limits_;
-  Entries globals_, fragments_;
+  PendingEntries globals_, fragments_;
 };
 
 /// What the walk takes for granted.

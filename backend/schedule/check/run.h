@@ -192,7 +192,7 @@ private:
 
   const Model *model_;
   std::size_t width_;
-  TripCounts trips_;
+  TripDecisions trips_;
   std::vector<AgentRun> agents_;
   std::vector<std::int64_t> cursors_; // agent by agent
   std::vector<QueueRun> queues_;

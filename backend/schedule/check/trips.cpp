@@ -12,7 +12,7 @@ llvm::SmallVector<std::int32_t, 2> tripsAround(const Program &program, TripsId t
   return around;
 }
 
-const Instance *TripCounts::find(TripsId trips, const Position &position) const {
+const Instance *TripDecisions::find(TripsId trips, const Position &position) const {
   const auto around = tripsAround(*program_, trips, position);
   const auto found = std::ranges::find_if(instances_, [&](const Instance &instance) {
     return instance.trips == trips && instance.around == around;
@@ -20,8 +20,8 @@ const Instance *TripCounts::find(TripsId trips, const Position &position) const 
   return found == instances_.end() ? nullptr : &*found;
 }
 
-std::optional<bool> TripCounts::isMoreThan(TripsId trips, const Position &position,
-                                           std::int64_t than) {
+std::optional<bool> TripDecisions::isMoreThan(TripsId trips, const Position &position,
+                                              std::int64_t than) {
   if (fixed_) {
     const auto around = tripsAround(*program_, trips, position);
     return (*fixed_)(trips, around.empty() ? 0 : around.back()) > than;
@@ -39,7 +39,7 @@ std::optional<bool> TripCounts::isMoreThan(TripsId trips, const Position &positi
   return std::nullopt;
 }
 
-void TripCounts::decide(std::size_t instance, bool oneMore) {
+void TripDecisions::decide(std::size_t instance, bool oneMore) {
   if (oneMore)
     ++instances_[instance].count;
   else

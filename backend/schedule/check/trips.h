@@ -24,10 +24,10 @@ struct Instance {
   bool isExact = false;
 };
 
-class TripCounts {
+class TripDecisions {
 public:
   /// With `fixed` all is decided from the start.
-  explicit TripCounts(const Program &program, const TripCount *fixed = nullptr)
+  explicit TripDecisions(const Program &program, const TripCount *fixed = nullptr)
       : program_(&program), fixed_(fixed) {}
 
   /// Whether the loop over these trips that the agent is at runs more than `than` times; nothing

@@ -10,7 +10,7 @@ namespace {
 /// Parses one schedule by recursive descent. What is out of place ends the parse, because what
 /// follows it may only be an echo: such a function leaves false behind. A name or a number that
 /// cannot be is reported, and the parse goes on to find others, but has no result.
-class Parser : private WordReader {
+class ScheduleParser : private WordReader {
 public:
   using WordReader::WordReader;
 
@@ -295,7 +295,7 @@ private:
 
 std::optional<Program> parse(std::string_view text, std::string_view fileName,
                              Diagnostics &diagnostics) {
-  return Parser(text, fileName, diagnostics).run();
+  return ScheduleParser(text, fileName, diagnostics).run();
 }
 
 } // namespace imbrex::schedule

@@ -32,9 +32,9 @@ std::string attributeText(std::span<const Attribute<T>> attributes, const T &of,
   return text;
 }
 
-class Printer {
+class SchedulePrinter {
 public:
-  explicit Printer(const Program &program) : program_(program) {}
+  explicit SchedulePrinter(const Program &program) : program_(program) {}
 
   std::string run() {
     text_ = "schedule @" + wordOrQuoted(program_.name) + " {\n";
@@ -175,6 +175,6 @@ private:
 
 } // namespace
 
-std::string print(const Program &program) { return Printer(program).run(); }
+std::string print(const Program &program) { return SchedulePrinter(program).run(); }
 
 } // namespace imbrex::schedule

@@ -6,26 +6,26 @@
 namespace imbrex::schedule::timeline {
 
 /// The number that it has, kept or not.
-std::int32_t Simulation::add(const Span &span) {
-  if (span.kind == Span::Kind::Wait) noteWait(span.role, span);
+std::int32_t Simulation::add(const TimelineSpan &span) {
+  if (span.kind == TimelineSpan::Kind::Wait) noteWait(span.role, span);
   const std::int32_t number = spansMade_++;
   const bool isKept = number >= keepFrom_ && number - keepFrom_ < limits_.spans;
   if (!isKept) return number;
   out_.spans.push_back(span);
   out_.spans.back().firstUse = static_cast<std::int32_t>(out_.accessUses.size());
-  if (span.kind == Span::Kind::Work || span.kind == Span::Kind::Flight)
+  if (span.kind == TimelineSpan::Kind::Work || span.kind == TimelineSpan::Kind::Flight)
     for (const Access &access : span.op->accesses)
       out_.accessUses.push_back(access.index.cursor.valid() ? useOf(access.index) : kNoUse);
   return number;
 }
 
 /// Null: it is not kept.
-Span *Simulation::kept(std::int32_t number) {
+TimelineSpan *Simulation::kept(std::int32_t number) {
   const auto place = static_cast<std::size_t>(number - keepFrom_);
   return number >= keepFrom_ && place < out_.spans.size() ? &out_.spans[place] : nullptr;
 }
 
-void Simulation::noteWait(RoleId role, const Span &span) {
+void Simulation::noteWait(RoleId role, const TimelineSpan &span) {
   const bool isForResource = span.resource != kNoResource;
   const std::size_t instruction = instructionAt(role.index(), roles_[role.index()].pc);
   const std::size_t place = waitPlace(instruction, isForResource);
@@ -35,7 +35,7 @@ void Simulation::noteWait(RoleId role, const Span &span) {
   tally_[place + kHeld] += span.cycles() > 0;
 }
 
-Span Simulation::spanOf(Span::Kind kind, RoleId role, const ScheduleOp &op) const {
+TimelineSpan Simulation::spanOf(TimelineSpan::Kind kind, RoleId role, const ScheduleOp &op) const {
   return {.kind = kind,
           .role = role,
           .op = &op,

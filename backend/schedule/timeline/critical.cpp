@@ -9,14 +9,15 @@ namespace {
 
 /// How long a span's end is behind its beginning, on a path that leaves it at a time: all but the
 /// waits, for which others are the reason.
-std::int64_t contribution(const Span &span, std::int64_t until) {
-  const bool works = span.kind == Span::Kind::Work || span.kind == Span::Kind::Flight;
+std::int64_t contribution(const TimelineSpan &span, std::int64_t until) {
+  const bool works =
+      span.kind == TimelineSpan::Kind::Work || span.kind == TimelineSpan::Kind::Flight;
   // One that had to end behind another in its queue is late by that one alone.
-  const bool held = span.kind == Span::Kind::Flight && span.cycles() > span.op->cost.cycles;
+  const bool held = span.kind == TimelineSpan::Kind::Flight && span.cycles() > span.op->cost.cycles;
   return works && !held ? until - span.start : 0;
 }
 
-CriticalStep stepOf(const Span &span, std::int64_t cycles) {
+CriticalStep stepOf(const TimelineSpan &span, std::int64_t cycles) {
   return {.op = span.op, .kind = span.kind, .role = span.role, .cycles = cycles};
 }
 
@@ -38,13 +39,13 @@ constexpr std::size_t kLongestPath = 50'000, kLongestCycle = 4'000;
 
 /// From the span that ends last back.
 std::vector<CriticalStep> pathToEnd(const Timeline &timeline) {
-  const auto last = std::ranges::max_element(timeline.spans, {}, &Span::end);
+  const auto last = std::ranges::max_element(timeline.spans, {}, &TimelineSpan::end);
   std::vector<CriticalStep> path;
   if (last == timeline.spans.end()) return path;
   std::int64_t time = last->end;
   auto number = static_cast<std::int32_t>(last - timeline.spans.begin());
   while (number != kNoSpan && path.size() < kLongestPath) {
-    const Span &span = timeline.spans[static_cast<std::size_t>(number)];
+    const TimelineSpan &span = timeline.spans[static_cast<std::size_t>(number)];
     path.push_back(stepOf(span, contribution(span, time)));
     time -= path.back().cycles;
     number = span.cause;
@@ -70,7 +71,7 @@ std::size_t periodOf(std::span<const CriticalStep> path) {
 /// and wait for spans that lie as far behind.
 class Periods {
 public:
-  Periods(const std::vector<Span> &spans, const Repetition &repetition)
+  Periods(const std::vector<TimelineSpan> &spans, const Repetition &repetition)
       : spans_(spans), alikeFrom_(repetition.firstSpan), period_(repetition.spans),
         first_(repetition.firstSpan + repetition.spans), cycles_(repetition.cycles) {}
 
@@ -87,7 +88,7 @@ public:
       std::int32_t &before = seen[static_cast<std::size_t>(place - begin)];
       if (before >= 0) return told(std::span(path).subspan(static_cast<std::size_t>(before)));
       before = static_cast<std::int32_t>(path.size());
-      const Span &span = at(place);
+      const TimelineSpan &span = at(place);
       if (isUnderWay(span) || span.cause < alikeFrom_) return std::nullopt;
       path.push_back(stepOf(span, contribution(span, until)));
       until -= path.back().cycles;
@@ -100,20 +101,22 @@ public:
   }
 
 private:
-  const Span &at(std::int32_t place) const { return spans_[static_cast<std::size_t>(place)]; }
+  const TimelineSpan &at(std::int32_t place) const {
+    return spans_[static_cast<std::size_t>(place)];
+  }
 
   std::int32_t lastIn(std::int32_t begin) const {
     const auto from = spans_.begin() + begin;
     return static_cast<std::int32_t>(
-        std::ranges::max_element(from, from + period_, {}, &Span::end) - spans_.begin());
+        std::ranges::max_element(from, from + period_, {}, &TimelineSpan::end) - spans_.begin());
   }
 
   /// In a queue, behind others.
-  static bool isUnderWay(const Span &span) {
-    return span.kind == Span::Kind::Flight && span.cycles() < span.op->cost.cycles;
+  static bool isUnderWay(const TimelineSpan &span) {
+    return span.kind == TimelineSpan::Kind::Flight && span.cycles() < span.op->cost.cycles;
   }
 
-  const std::vector<Span> &spans_;
+  const std::vector<TimelineSpan> &spans_;
   std::int32_t alikeFrom_, period_, first_;
   std::int64_t cycles_;
 };

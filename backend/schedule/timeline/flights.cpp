@@ -8,7 +8,7 @@ void Simulation::send(RoleId role, const ScheduleOp &op) {
                              .op = &op,
                              .use = useOf(op.index),
                              .issued = now_,
-                             .span = add(spanOf(Span::Kind::Flight, role, op))};
+                             .span = add(spanOf(TimelineSpan::Kind::Flight, role, op))};
   auto number = static_cast<std::int32_t>(flights_.size());
   if (freeFlights_.empty()) {
     flights_.push_back(flight);
@@ -46,7 +46,7 @@ void Simulation::takeOff(std::int32_t number) {
     queue->lastStarted = flight.span;
     ++queue->started;
   }
-  if (Span *const span = kept(flight.span)) {
+  if (TimelineSpan *const span = kept(flight.span)) {
     span->resource = resource;
     span->start = start;
     span->end = flight.end;

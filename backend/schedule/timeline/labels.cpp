@@ -24,7 +24,7 @@ std::string labelOf(const Program &program, const ScheduleOp &op) {
   return text;
 }
 
-std::string labelOf(const Program &program, const Span &span) {
+std::string labelOf(const Program &program, const TimelineSpan &span) {
   const std::string text = labelOf(program, *span.op);
   return span.use == kNoUse ? text : text + " " + std::to_string(span.use);
 }
@@ -37,7 +37,7 @@ RingId ringOf(const Program &program, const ScheduleOp &op) {
   return {};
 }
 
-std::int32_t Lanes::laneFor(const Span &span) {
+std::int32_t Tracks::laneFor(const TimelineSpan &span) {
   auto lane = std::ranges::find_if(freeAt_, [&](std::int64_t at) { return at <= span.start; });
   if (lane == freeAt_.end()) lane = freeAt_.insert(lane, 0);
   *lane = span.end;
@@ -50,8 +50,8 @@ std::vector<Handover> handoversOf(const Program &program, const Timeline &timeli
     std::vector<RoleId> readBy = {};
   };
   std::map<std::pair<std::uint32_t, std::int64_t>, Use> uses;
-  const auto forEachUse = [&](const Span &span, bool writes, const auto &visit) {
-    if (span.kind != Span::Kind::Work && span.kind != Span::Kind::Flight) return;
+  const auto forEachUse = [&](const TimelineSpan &span, bool writes, const auto &visit) {
+    if (span.kind != TimelineSpan::Kind::Work && span.kind != TimelineSpan::Kind::Flight) return;
     for (std::size_t i = 0; i < span.op->accesses.size(); ++i) {
       const Access &access = span.op->accesses[i];
       const RingId ring = program[access.buffer].ring;
@@ -60,7 +60,7 @@ std::vector<Handover> handoversOf(const Program &program, const Timeline &timeli
     }
   };
   const auto count = static_cast<std::int32_t>(timeline.spans.size());
-  const auto at = [&](std::int32_t span) -> const Span & {
+  const auto at = [&](std::int32_t span) -> const TimelineSpan & {
     return timeline.spans[static_cast<std::size_t>(span)];
   };
   for (std::int32_t s = 0; s < count; ++s)

@@ -12,15 +12,15 @@ namespace imbrex::schedule::timeline {
 /// "copy A, B", "wait full", "drain products".
 std::string labelOf(const Program &program, const ScheduleOp &op);
 /// The same with the use: "copy A, B 3".
-std::string labelOf(const Program &program, const Span &span);
+std::string labelOf(const Program &program, const TimelineSpan &span);
 
 /// The ring that an operation is about: its barrier's, else that of its first access to one.
 RingId ringOf(const Program &program, const ScheduleOp &op);
 
 /// Where spans that overlap lie beside each other: to each the first lane that is free.
-class Lanes {
+class Tracks {
 public:
-  std::int32_t laneFor(const Span &span);
+  std::int32_t laneFor(const TimelineSpan &span);
   std::int32_t count() const { return static_cast<std::int32_t>(freeAt_.size()); }
 
 private:

@@ -106,27 +106,27 @@ private:
     return slotsOf(barrier) == 1 ? name : name + " " + std::to_string(slot);
   }
 
-  std::string idOfSlot(const Span &span) const {
+  std::string idOfSlot(const TimelineSpan &span) const {
     const BarrierId barrier = span.op->barrier;
     const std::int32_t slots = slotsOf(barrier);
     return idOf(barrier, slots == 1 ? 0 : check::slotOfUse(span.use, slots));
   }
 
-  void message(const Span &span) {
+  void message(const TimelineSpan &span) {
     const std::string role = idOf(span.role);
-    const bool isResource = span.kind == Span::Kind::Wait && span.resource != kNoResource;
+    const bool isResource = span.kind == TimelineSpan::Kind::Wait && span.resource != kNoResource;
     if (isResource) return;
     switch (span.op->kind) {
     case ScheduleOpKind::Wait:
-      if (span.kind == Span::Kind::Wait) arrow(idOfSlot(span), "->>", role, span);
+      if (span.kind == TimelineSpan::Kind::Wait) arrow(idOfSlot(span), "->>", role, span);
       return;
     case ScheduleOpKind::Arrive:
     case ScheduleOpKind::Expect:
-      if (span.kind == Span::Kind::Instant) arrow(role, "->>", idOfSlot(span), span);
+      if (span.kind == TimelineSpan::Kind::Instant) arrow(role, "->>", idOfSlot(span), span);
       return;
     case ScheduleOpKind::Copy: return arrow(role, "-)", idOfSlot(span), span);
     case ScheduleOpKind::Signal:
-      if (span.kind == Span::Kind::Instant) arrow(role, "-)", idOfSlot(span), span);
+      if (span.kind == TimelineSpan::Kind::Instant) arrow(role, "-)", idOfSlot(span), span);
       return;
     case ScheduleOpKind::Access:
     case ScheduleOpKind::Issue:
@@ -135,7 +135,7 @@ private:
     case ScheduleOpKind::Meet:
     case ScheduleOpKind::Fence:
     case ScheduleOpKind::Init:
-      if (span.kind != Span::Kind::Work || span.op->kind == ScheduleOpKind::Access)
+      if (span.kind != TimelineSpan::Kind::Work || span.op->kind == ScheduleOpKind::Access)
         arrow(role, "->>", role, span);
       return;
     case ScheduleOpKind::Advance:
@@ -146,13 +146,13 @@ private:
   }
 
   void arrow(const std::string &from, std::string_view arrow, const std::string &to,
-             const Span &span) {
+             const TimelineSpan &span) {
     const ScheduleOp &op = *span.op;
     std::string text = labelOf(program_, span);
     if (op.kind == ScheduleOpKind::Expect || op.kind == ScheduleOpKind::Copy)
       text += " (" + std::to_string(op.bytes) + " bytes)";
     if (op.kind == ScheduleOpKind::Signal) text += " when " + program_[op.queue].name + " is done";
-    if (span.kind == Span::Kind::Wait && span.cycles() > 0)
+    if (span.kind == TimelineSpan::Kind::Wait && span.cycles() > 0)
       text += ", " + std::to_string(span.cycles()) + " cycles";
     text_ += "    " + from + std::string(arrow) + to + ": " + escapedName(text) + "\n";
   }

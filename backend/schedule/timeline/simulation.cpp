@@ -25,7 +25,7 @@ bool mayBlock(ScheduleOpKind kind) {
 } // namespace
 
 Simulation::Simulation(const check::Model &model, const std::vector<std::int32_t> &trips,
-                       const Limits &limits)
+                       const SimulationLimits &limits)
     : model_(model), program_(model.program), trips_(trips), limits_(limits),
       roles_(program_.roles.size()), cursors_(program_.cursors.size()),
       queues_(program_.queues.size()), slots_(static_cast<std::size_t>(model.slots)),
@@ -212,7 +212,7 @@ bool Simulation::passes(RoleId role, const ScheduleOp &op) {
     if (queue.entries - queue.entriesDone > op.count) return false;
   }
   if (op.kind == ScheduleOpKind::Meet && !passesMeeting(run, role, op)) return false;
-  Span span = spanOf(Span::Kind::Wait, role, op);
+  TimelineSpan span = spanOf(TimelineSpan::Kind::Wait, role, op);
   if (run.blockedSince >= 0) {
     span.issued = span.start = run.blockedSince;
     if (span.cycles() > 0) span.cause = causeOfPassing(op, useOf(op.index));
@@ -257,13 +257,13 @@ void Simulation::pay(RoleId role, const ScheduleOp &op) {
   const std::int32_t resource = resourceOf(op);
   const std::int64_t start = freeFrom(resource);
   if (start > now_) {
-    Span wait = spanOf(Span::Kind::Wait, role, op);
+    TimelineSpan wait = spanOf(TimelineSpan::Kind::Wait, role, op);
     wait.resource = resource;
     wait.end = start;
     wait.cause = resources_[static_cast<std::size_t>(resource)].holder;
     run.last = add(wait);
   }
-  Span work = spanOf(Span::Kind::Work, role, op);
+  TimelineSpan work = spanOf(TimelineSpan::Kind::Work, role, op);
   work.resource = resource;
   work.start = start;
   work.end = run.busyUntil = start + op.cost.cycles;
@@ -280,12 +280,12 @@ void Simulation::pay(RoleId role, const ScheduleOp &op) {
 
 void Simulation::perform(RoleId role, const ScheduleOp &op) {
   RoleRun &run = roles_[role.index()];
-  const auto instant = [&] { run.last = add(spanOf(Span::Kind::Instant, role, op)); };
+  const auto instant = [&] { run.last = add(spanOf(TimelineSpan::Kind::Instant, role, op)); };
   switch (op.kind) {
   case ScheduleOpKind::Copy:
   case ScheduleOpKind::Issue: return send(role, op);
   case ScheduleOpKind::Access:
-    if (op.cost.cycles == 0) run.last = add(spanOf(Span::Kind::Work, role, op));
+    if (op.cost.cycles == 0) run.last = add(spanOf(TimelineSpan::Kind::Work, role, op));
     return;
   case ScheduleOpKind::Arrive:
     instant();

@@ -28,7 +28,7 @@ constexpr std::int32_t kMostSpans = 200'000;
 constexpr std::int64_t kMostCycles = std::int64_t{1} << 53;
 
 /// What a run keeps and counts.
-struct Limits {
+struct SimulationLimits {
   /// That are kept, from the first on; trips are skipped behind them alone.
   std::int32_t spans = 0;
   std::int64_t steps = kMostSteps;
@@ -49,7 +49,7 @@ struct Repetition {
 class Simulation {
 public:
   Simulation(const check::Model &model, const std::vector<std::int32_t> &trips,
-             const Limits &limits = {});
+             const SimulationLimits &limits = {});
 
   /// Notes when each role comes to each trip of this loop, the last time that it does, and ends the
   /// run when it repeats itself (`repetition`).
@@ -60,7 +60,7 @@ public:
   bool keepPeriods(std::int32_t periods);
 
   Timeline takeTimeline();
-  const std::vector<Span> &spans() const { return out_.spans; }
+  const std::vector<TimelineSpan> &spans() const { return out_.spans; }
   std::int64_t cycles() const { return now_; }
   std::int64_t steps() const { return steps_; }
   /// None: the run has gone on to its end.
@@ -223,9 +223,9 @@ private:
   std::string withTrips() const;
   std::string describeStuck(RoleId role, const ScheduleOp &op) const;
 
-  std::int32_t add(const Span &span);
-  Span *kept(std::int32_t number);
-  Span spanOf(Span::Kind kind, RoleId role, const ScheduleOp &op) const;
+  std::int32_t add(const TimelineSpan &span);
+  TimelineSpan *kept(std::int32_t number);
+  TimelineSpan spanOf(TimelineSpan::Kind kind, RoleId role, const ScheduleOp &op) const;
   std::int64_t freeFrom(std::int32_t resource) const;
   void take(std::int32_t resource, std::int64_t start, const Cost &cost, std::int32_t span);
   std::int32_t resourceOf(const ScheduleOp &op);
@@ -248,14 +248,14 @@ private:
   std::size_t instructionAt(std::size_t role, std::int32_t pc) const {
     return firstInstruction_[role] + static_cast<std::size_t>(pc);
   }
-  void noteWait(RoleId role, const Span &span);
+  void noteWait(RoleId role, const TimelineSpan &span);
   std::vector<RoleUse> roleUses() const;
   std::vector<LoopUse> loopUses() const;
 
   const check::Model &model_;
   const Program &program_;
   const std::vector<std::int32_t> &trips_;
-  Limits limits_;
+  SimulationLimits limits_;
   Timeline out_;
   std::int32_t spansMade_ = 0, keepFrom_ = 0;
   std::int64_t now_ = 0;

@@ -15,8 +15,9 @@ namespace {
 /// is for what the middle half cuts off.
 constexpr double kBinds = 0.98;
 
-std::int64_t busyOf(const Span &span) {
-  return span.kind == Span::Kind::Wait || span.resource == kNoResource ? 0 : span.op->cost.busy;
+std::int64_t busyOf(const TimelineSpan &span) {
+  return span.kind == TimelineSpan::Kind::Wait || span.resource == kNoResource ? 0
+                                                                               : span.op->cost.busy;
 }
 
 /// The middle half of the time, where loops have got into their stride.
@@ -29,7 +30,7 @@ Middle middleOf(std::int64_t cycles) { return {cycles / 4, cycles - cycles / 4};
 std::vector<std::int64_t> busyInMiddle(const Timeline &timeline) {
   const auto [begin, end] = middleOf(timeline.cycles);
   std::vector<std::int64_t> busy(timeline.resources.size());
-  for (const Span &span : timeline.spans) {
+  for (const TimelineSpan &span : timeline.spans) {
     const std::int64_t taken = busyOf(span);
     const std::int64_t inside = std::min(end, span.start + taken) - std::max(begin, span.start);
     if (taken > 0 && inside > 0) busy[static_cast<std::size_t>(span.resource)] += inside;

@@ -72,8 +72,8 @@ std::string inWords(const Program &program, const std::vector<CriticalStep> &cyc
   constexpr std::size_t kMostTold = 16;
   std::vector<std::pair<std::string, std::int64_t>> told; // with how often
   for (const CriticalStep &step : cycle) {
-    const bool isTold = step.cycles > 0 || step.kind == Span::Kind::Wait;
-    if (step.kind == Span::Kind::Instant || !isTold) continue;
+    const bool isTold = step.cycles > 0 || step.kind == TimelineSpan::Kind::Wait;
+    if (step.kind == TimelineSpan::Kind::Instant || !isTold) continue;
     std::string text = labelOf(program, *step.op);
     if (step.cycles > 0) text += " (" + std::to_string(step.cycles) + ")";
     if (!told.empty() && told.back().first == text)

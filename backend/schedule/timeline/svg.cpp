@@ -56,9 +56,10 @@ std::int64_t tickOf(double pixelsPerCycle) {
   }
 }
 
-class SvgWriter {
+class TimelineSvg {
 public:
-  SvgWriter(const Program &program, const Timeline &timeline) : program_(program), line_(timeline) {
+  TimelineSvg(const Program &program, const Timeline &timeline)
+      : program_(program), line_(timeline) {
     choose();
     measure();
   }
@@ -102,10 +103,10 @@ private:
     for (std::size_t i = 0; i < line_.resources.size(); ++i)
       add(line_.resources[i].name + " " + percent(line_.resources[i].share), kLane,
           line_.binding == static_cast<std::int32_t>(i));
-    std::vector<Lanes> flights(program_.roles.size());
+    std::vector<Tracks> flights(program_.roles.size());
     flightLane_.resize(line_.spans.size());
     for (const std::size_t i : shown_)
-      if (line_.spans[i].kind == Span::Kind::Flight)
+      if (line_.spans[i].kind == TimelineSpan::Kind::Flight)
         flightLane_[i] =
             std::min(flights[line_.spans[i].role.index()].laneFor(line_.spans[i]), kMostLanes - 1);
     for (std::size_t role = 0; role < flights.size(); ++role) {
@@ -135,8 +136,8 @@ private:
   double scaleForUses() const {
     std::vector<double> scales;
     for (const std::size_t i : shown_) {
-      const Span &span = line_.spans[i];
-      if (span.kind == Span::Kind::Wait || span.use == kNoUse) continue;
+      const TimelineSpan &span = line_.spans[i];
+      if (span.kind == TimelineSpan::Kind::Wait || span.use == kNoUse) continue;
       const double tenths = tenthsOf(std::to_string(span.use).size(), kSmallFontSize);
       scales.push_back(tenths / 10 / static_cast<double>(span.cycles()));
     }
@@ -202,18 +203,18 @@ private:
          << (lane.binds ? "#b03020\" stroke-width=\"2" : "#d0d0d0") << "\"/>\n";
   }
 
-  std::string colourOf(const Span &span) const {
-    if (span.kind == Span::Kind::Wait) return "url(#wait)";
+  std::string colourOf(const TimelineSpan &span) const {
+    if (span.kind == TimelineSpan::Kind::Wait) return "url(#wait)";
     const RingId ring = ringOf(program_, *span.op);
     return std::string(ring.valid() ? kRingColours[ring.index() % kRingColours.size()]
                                     : kNoRingColour);
   }
 
   void draw(std::size_t number) {
-    const Span &span = line_.spans[number];
-    const bool isWait = span.kind == Span::Kind::Wait;
+    const TimelineSpan &span = line_.spans[number];
+    const bool isWait = span.kind == TimelineSpan::Kind::Wait;
     const std::size_t role = span.role.index();
-    if (span.kind == Span::Kind::Flight)
+    if (span.kind == TimelineSpan::Kind::Flight)
       box(span, span.end, flightTop_[role] + flightLane_[number] * kFlightLane, kFlightLane);
     else
       box(span, span.end, lanes_[role].top, kLane);
@@ -222,7 +223,7 @@ private:
     box(span, span.start + span.op->cost.busy, lane.top, kLane);
   }
 
-  void box(const Span &span, std::int64_t end, std::int64_t top, std::int64_t height) {
+  void box(const TimelineSpan &span, std::int64_t end, std::int64_t top, std::int64_t height) {
     const double from = x(span.start), wide = x(end) - from;
     out_ << "<rect x=\"" << pixels(from) << "\" y=\"" << top + 1 << "\" width=\"" << pixels(wide)
          << "\" height=\"" << height - 2 << "\" fill=\"" << colourOf(span)
@@ -245,7 +246,7 @@ private:
 
   /// As much of a span's label as there is room for: without what it does, or the use alone, in
   /// small letters before it is left out.
-  Label fitting(const Span &span, double wide, std::int64_t size) const {
+  Label fitting(const TimelineSpan &span, double wide, std::int64_t size) const {
     const auto fits = [&](const std::string &text, std::int64_t at) {
       return !text.empty() && tenthsOf(text.size(), at) <= wide * 10;
     };
@@ -291,7 +292,7 @@ private:
 } // namespace
 
 std::string svgOf(const Program &program, const Timeline &timeline) {
-  return SvgWriter(program, timeline).run();
+  return TimelineSvg(program, timeline).run();
 }
 
 } // namespace imbrex::schedule

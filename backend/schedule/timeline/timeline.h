@@ -34,7 +34,7 @@ inline constexpr std::int32_t kNoSpan = -1, kNoResource = -1;
 inline constexpr std::int64_t kNoUse = std::numeric_limits<std::int64_t>::min();
 
 /// One operation's time, or part of it.
-struct Span {
+struct TimelineSpan {
   enum class Kind : std::uint8_t {
     Work,    // its role is busy with it
     Flight,  // it goes on by itself
@@ -83,7 +83,7 @@ struct LoopUse {
 /// cycles are on it.
 struct CriticalStep {
   const ScheduleOp *op;
-  Span::Kind kind;
+  TimelineSpan::Kind kind;
   RoleId role;
   std::int64_t cycles;
 };
@@ -112,7 +112,7 @@ struct LoopLimit {
 struct Timeline {
   /// In the order in which the run came to them: all, or the first of them (simulation.h says how
   /// many).
-  std::vector<Span> spans;
+  std::vector<TimelineSpan> spans;
   bool isWhole = true; ///< The spans are all.
   /// The uses that accesses name, one for each access of each span but waits and instants; kNoUse
   /// without a ring.

@@ -50,31 +50,31 @@ private:
   static std::string clean(const std::string &text) { return llvm::json::fixUTF8(text); }
 
   void slices() {
-    std::vector<Lanes> lanes(program_.roles.size());
+    std::vector<Tracks> lanes(program_.roles.size());
     laneOf_.resize(line_.spans.size());
     for (std::size_t i = 0; i < line_.spans.size(); ++i) {
-      const Span &span = line_.spans[i];
+      const TimelineSpan &span = line_.spans[i];
       switch (span.kind) {
-      case Span::Kind::Work:
-      case Span::Kind::Wait: slice(span, trackOf(i), span.end); break;
-      case Span::Kind::Instant: break;
-      case Span::Kind::Flight:
+      case TimelineSpan::Kind::Work:
+      case TimelineSpan::Kind::Wait: slice(span, trackOf(i), span.end); break;
+      case TimelineSpan::Kind::Instant: break;
+      case TimelineSpan::Kind::Flight:
         laneOf_[i] = lanes[span.role.index()].laneFor(span);
         slice(span, trackOf(i), span.end);
         break;
       }
-      if (span.kind == Span::Kind::Wait || span.resource == kNoResource) continue;
+      if (span.kind == TimelineSpan::Kind::Wait || span.resource == kNoResource) continue;
       if (span.op->cost.busy > 0)
         slice(span, {kResources, span.resource}, span.start + span.op->cost.busy);
     }
-    for (const Lanes &of : lanes) lanes_.push_back(of.count());
+    for (const Tracks &of : lanes) lanes_.push_back(of.count());
   }
 
   /// Those of a role's flights lie behind those of the roles before, with room for all.
   Track trackOf(std::size_t span) const {
-    const Span &of = line_.spans[span];
+    const TimelineSpan &of = line_.spans[span];
     const auto role = static_cast<std::int32_t>(of.role.index());
-    if (of.kind != Span::Kind::Flight) return {kRoles, role};
+    if (of.kind != TimelineSpan::Kind::Flight) return {kRoles, role};
     return {kInFlight, laneOf_[span] * static_cast<std::int32_t>(program_.roles.size()) + role};
   }
 
@@ -86,15 +86,15 @@ private:
     json_.attribute("ts", time);
   }
 
-  void slice(const Span &span, Track track, std::int64_t end) {
+  void slice(const TimelineSpan &span, Track track, std::int64_t end) {
     json_.object([&] {
       begin("X", labelOf(program_, span), track, span.start);
       json_.attribute("dur", end - span.start);
-      json_.attribute("cat", span.kind == Span::Kind::Wait ? "wait" : "work");
+      json_.attribute("cat", span.kind == TimelineSpan::Kind::Wait ? "wait" : "work");
       json_.attributeObject("args", [&] {
         json_.attribute("role", clean(program_[span.role].name));
         if (span.use != kNoUse) json_.attribute("use", span.use);
-        if (span.kind == Span::Kind::Flight) json_.attribute("issued", span.issued);
+        if (span.kind == TimelineSpan::Kind::Flight) json_.attribute("issued", span.issued);
         if (span.op->where.known()) json_.attribute("where", clean(toText(span.op->where)));
       });
     });
@@ -110,7 +110,7 @@ private:
 
   void arrowEnd(std::string_view phase, std::int64_t id, std::int32_t number) {
     const auto place = static_cast<std::size_t>(number);
-    const Span &span = line_.spans[place];
+    const TimelineSpan &span = line_.spans[place];
     json_.object([&] {
       begin(phase, "handover", trackOf(place), span.start);
       json_.attribute("cat", "ring");

@@ -108,8 +108,8 @@ TEST_CASE("a drawing has a lane for each role, resource and place in flight, and
   CHECK(countOf(svg, "font-weight=\"bold\" fill=\"#b03020\">alu") == 1);
   CHECK(svg.find("&apos;alu&apos; is the limit, busy 100 % of the steady time") !=
         std::string::npos);
-  const auto waits = std::ranges::count_if(timeline.spans, [](const Span &span) {
-    return span.kind == Span::Kind::Wait && span.cycles() > 0;
+  const auto waits = std::ranges::count_if(timeline.spans, [](const TimelineSpan &span) {
+    return span.kind == TimelineSpan::Kind::Wait && span.cycles() > 0;
   });
   CHECK(countOf(svg, "fill=\"url(#wait)\"") == static_cast<std::size_t>(waits) + 1); // the legend
   // Each copy and product once on its resource, once in flight.

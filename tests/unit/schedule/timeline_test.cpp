@@ -17,8 +17,8 @@ using namespace imbrex::testing;
 namespace {
 
 /// " copy 0-10 on bus", " wait 0-10".
-std::string textOf(const Timeline &timeline, const Span &span) {
-  const bool isBlocked = span.kind == Span::Kind::Wait && span.resource != kNoResource;
+std::string textOf(const Timeline &timeline, const TimelineSpan &span) {
+  const bool isBlocked = span.kind == TimelineSpan::Kind::Wait && span.resource != kNoResource;
   std::string text = isBlocked ? " blocked " : " ";
   text += std::string(info(span.op->kind).mnemonic) + " " + std::to_string(span.start) + "-" +
           std::to_string(span.end);
@@ -31,7 +31,7 @@ std::string busySpans(const Program &program, const Timeline &timeline) {
   std::string text;
   for (std::uint32_t role = 0; role < program.roles.size(); ++role) {
     text += program.roles[role].name + ":";
-    for (const Span &span : timeline.spans)
+    for (const TimelineSpan &span : timeline.spans)
       if (span.role == RoleId(role) && span.cycles() > 0) text += textOf(timeline, span) + ",";
     text.back() = '\n';
   }
@@ -68,7 +68,8 @@ TEST_CASE("a copy goes on by itself, and who waits for it goes on when it has la
   CHECK(timeline.cycles == 13);
   CHECK(busySpans(program, timeline) == "load: copy 0-10, access 0-2\n"
                                         "compute: wait 0-10, access 10-13\n");
-  const auto wait = std::ranges::find(timeline.spans, Span::Kind::Wait, &Span::kind);
+  const auto wait =
+      std::ranges::find(timeline.spans, TimelineSpan::Kind::Wait, &TimelineSpan::kind);
   CHECK(timeline.spans[static_cast<std::size_t>(wait->cause)].op->kind == ScheduleOpKind::Copy);
 }
 
@@ -208,7 +209,7 @@ TEST_CASE("the resource that is always busy binds; else a cycle of operations do
   CHECK(cyclesOf(gaps.critical) == 130); // for two trips
   std::string path;
   for (const CriticalStep &step : gaps.critical)
-    if (step.kind != Span::Kind::Instant)
+    if (step.kind != TimelineSpan::Kind::Instant)
       path += std::string(info(step.op->kind).mnemonic) + " " + std::to_string(step.cycles) + "\n";
   CHECK(path == "copy 100\nwait 0\nissue 30\ndrain 0\nwait 0\n");
 }
@@ -253,36 +254,37 @@ TEST_CASE("the critical cycle of a loop has the cycles of as many trips as it sp
 namespace {
 
 /// Whether the cause of a span's beginning is over just then, and that of a wait's end.
-bool isCaused(const Timeline &timeline, const Span &span) {
-  const bool waits = span.kind == Span::Kind::Wait && span.cycles() > 0;
-  const bool isLate = span.kind == Span::Kind::Flight && span.cycles() > span.op->cost.cycles;
+bool isCaused(const Timeline &timeline, const TimelineSpan &span) {
+  const bool waits = span.kind == TimelineSpan::Kind::Wait && span.cycles() > 0;
+  const bool isLate =
+      span.kind == TimelineSpan::Kind::Flight && span.cycles() > span.op->cost.cycles;
   const std::int64_t time = waits || isLate ? span.end : span.start;
   if (span.cause == kNoSpan) return time == 0;
-  const Span &cause = timeline.spans[static_cast<std::size_t>(span.cause)];
+  const TimelineSpan &cause = timeline.spans[static_cast<std::size_t>(span.cause)];
   const bool byResource = cause.resource != kNoResource && cause.resource == span.resource &&
                           cause.start + cause.op->cost.busy == time;
-  return cause.kind != Span::Kind::Wait && byResource ? true : cause.end == time;
+  return cause.kind != TimelineSpan::Kind::Wait && byResource ? true : cause.end == time;
 }
 
 /// A role is in one place at a time, a resource serves one at a time, and all has its reason.
 void checkTimeline(const Program &program, const Timeline &timeline) {
   std::vector<std::int64_t> roleEnds(program.roles.size());
-  std::vector<std::vector<Span>> served(timeline.resources.size());
-  for (const Span &span : timeline.spans) {
+  std::vector<std::vector<TimelineSpan>> served(timeline.resources.size());
+  for (const TimelineSpan &span : timeline.spans) {
     CHECK(span.issued <= span.start);
     CHECK(span.start <= span.end);
     CHECK(span.end <= timeline.cycles);
     CHECK(isCaused(timeline, span));
-    if (span.kind != Span::Kind::Wait && span.resource != kNoResource)
+    if (span.kind != TimelineSpan::Kind::Wait && span.resource != kNoResource)
       served[static_cast<std::size_t>(span.resource)].push_back(span);
-    if (span.kind == Span::Kind::Flight) continue;
+    if (span.kind == TimelineSpan::Kind::Flight) continue;
     CHECK(span.start == roleEnds[span.role.index()]);
     roleEnds[span.role.index()] = span.end;
   }
   for (std::size_t i = 0; i < served.size(); ++i) {
-    std::ranges::sort(served[i], {}, &Span::start);
+    std::ranges::sort(served[i], {}, &TimelineSpan::start);
     std::int64_t busy = 0, freeAt = 0;
-    for (const Span &span : served[i]) {
+    for (const TimelineSpan &span : served[i]) {
       CHECK(span.start >= freeAt);
       freeAt = span.start + span.op->cost.busy;
       busy += span.op->cost.busy;
@@ -408,10 +410,10 @@ TEST_CASE("what is skipped because it repeats itself is counted as if it had bee
         CHECK(all.isWhole);
         CHECK(told(program, some) == told(program, all));
         // In the middle half, too: of the whole one the spans tell.
-        const timeline::Limits middle = {.windowBegin = cycles / 4,
-                                         .windowEnd = cycles - cycles / 4};
+        const timeline::SimulationLimits middle = {.windowBegin = cycles / 4,
+                                                   .windowEnd = cycles - cycles / 4};
         timeline::Simulation again(model, trips, middle), slowly(model, trips, [&] {
-          timeline::Limits limits = middle;
+          timeline::SimulationLimits limits = middle;
           limits.spans = 1'000'000;
           return limits;
         }());

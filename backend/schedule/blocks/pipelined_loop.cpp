@@ -1,4 +1,4 @@
-#include "backend/schedule/blocks/block_run.h"
+#include "backend/schedule/blocks/pipelined_loop.h"
 
 #include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
@@ -60,14 +60,14 @@ public:
   RunWriter(std::vector<std::span<const MmaBlock>> halves, const PipelineConfig &config)
       : halves_(std::move(halves)), config_(config) {}
 
-  BlockRun operator()(const BlockWarps &warps, std::span<const OpDesc> bootstrap) {
-    BlockRun run{.prologue = prologue(warps, bootstrap), .trip = {}, .epilogue = {}};
+  PipelinedLoop operator()(const BlockWarps &warps, std::span<const OpDesc> bootstrap) {
+    PipelinedLoop loop{.prologue = prologue(warps, bootstrap), .trip = {}, .epilogue = {}};
     for (std::int32_t half = 0; half < count(); ++half)
       for (const MmaBlock &block : halves_[static_cast<std::size_t>(half)])
-        add(block, half, run.trip);
-    run.epilogue = epilogue();
-    if (warps.groups > 1) run.epilogue.push_back({.kind = BlockStep::Kind::Meet, .group = 0});
-    return run;
+        add(block, half, loop.trip);
+    loop.epilogue = epilogue();
+    if (warps.groups > 1) loop.epilogue.push_back({.kind = BlockStep::Kind::Meet, .group = 0});
+    return loop;
   }
 
 private:
@@ -173,15 +173,15 @@ constexpr std::int64_t kEntryBytes = std::int64_t{16} * 64;
 
 class ScheduleWriter {
 public:
-  ScheduleWriter(const BlockRun &run, const PipelineConfig &config, const BlockWarps &warps)
-      : run_(run), config_(config), warps_(warps) {}
+  ScheduleWriter(const PipelinedLoop &loop, const PipelineConfig &config, const BlockWarps &warps)
+      : loop_(loop), config_(config), warps_(warps) {}
 
   Program operator()() {
     program_.name = "blocks";
     program_.trips.push_back({.name = "k"});
     program_.rings.push_back({.name = "stages", .depth = config_.numPartitions});
     program_.meetings.push_back({.name = "all", .parties = warps_.groups * warps_.warps});
-    for (const auto *steps : {&run_.prologue, &run_.trip, &run_.epilogue})
+    for (const auto *steps : {&loop_.prologue, &loop_.trip, &loop_.epilogue})
       for (const BlockStep &step : *steps)
         if (step.kind == BlockStep::Kind::Load && isGlobal(step.op)) addBuffers(step.op);
     for (std::int32_t group = 0; group < warps_.groups; ++group) addRole(group);
@@ -225,14 +225,14 @@ private:
     program_.queues.push_back({.name = "lgkm" + number,
                                .role = role,
                                .capacity = static_cast<std::int32_t>(kLimits.lgkm)});
-    std::vector<ScheduleOp> body = opsOf(run_.prologue);
-    if (!run_.trip.empty()) {
-      ScheduleOp loop{.kind = ScheduleOpKind::For, .trips = TripsId(0), .body = opsOf(run_.trip)};
+    std::vector<ScheduleOp> body = opsOf(loop_.prologue);
+    if (!loop_.trip.empty()) {
+      ScheduleOp loop{.kind = ScheduleOpKind::For, .trips = TripsId(0), .body = opsOf(loop_.trip)};
       loop.body.insert(loop.body.end(), static_cast<std::size_t>(config_.numPartitions),
                        {.kind = ScheduleOpKind::Advance, .cursor = cursor_});
       body.push_back(std::move(loop));
     }
-    std::ranges::move(opsOf(run_.epilogue), std::back_inserter(body));
+    std::ranges::move(opsOf(loop_.epilogue), std::back_inserter(body));
     program_.roles.push_back(
         {.name = "group" + number, .warps = warps_.warps, .body = std::move(body)});
   }
@@ -285,7 +285,7 @@ private:
     return isOfA(op) ? piece == LoopBuffer(true, group_) : !piece.first;
   }
 
-  const BlockRun &run_;
+  const PipelinedLoop &loop_;
   const PipelineConfig &config_;
   const BlockWarps &warps_;
   Program program_;
@@ -297,8 +297,8 @@ private:
 
 } // namespace
 
-Result<BlockRun> runOf(const PipelineProgram &program, const PipelineConfig &config,
-                       const BlockWarps &warps, std::span<const OpDesc> bootstrap) {
+Result<PipelinedLoop> loopOf(const PipelineProgram &program, const PipelineConfig &config,
+                             const BlockWarps &warps, std::span<const OpDesc> bootstrap) {
   auto halves = halvesOf(program, config);
   if (!halves) return halves.failure();
   if (const auto stages = checkStages(program, config.numPartitions); !stages)
@@ -306,8 +306,9 @@ Result<BlockRun> runOf(const PipelineProgram &program, const PipelineConfig &con
   return RunWriter(std::move(*halves), config)(warps, bootstrap);
 }
 
-Program programOf(const BlockRun &run, const PipelineConfig &config, const BlockWarps &warps) {
-  return ScheduleWriter(run, config, warps)();
+Program programOf(const PipelinedLoop &loop, const PipelineConfig &config,
+                  const BlockWarps &warps) {
+  return ScheduleWriter(loop, config, warps)();
 }
 
 } // namespace imbrex::schedule

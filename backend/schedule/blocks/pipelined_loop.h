@@ -38,7 +38,7 @@ struct BlockStep {
 };
 
 /// From the beginning of a kernel's loop to its end.
-struct BlockRun {
+struct PipelinedLoop {
   std::vector<BlockStep> prologue;
   std::vector<BlockStep> trip;
   std::vector<BlockStep> epilogue; ///< Its tiles are counted from the first that no trip is for.
@@ -65,11 +65,12 @@ struct BlockWarps {
 ///              last is not used, and is what lies there
 ///
 /// Refused: what `halvesOf` refuses, and stages that no half has.
-Result<BlockRun> runOf(const PipelineProgram &program, const PipelineConfig &config,
-                       const BlockWarps &warps, std::span<const OpDesc> bootstrap = {});
+Result<PipelinedLoop> loopOf(const PipelineProgram &program, const PipelineConfig &config,
+                             const BlockWarps &warps, std::span<const OpDesc> bootstrap = {});
 
-/// The schedule of that run: a role for each group, a slot for each half's stage, a buffer for each
-/// subtile of A and of B and each group that loads its part of it, two queues for the counters.
-Program programOf(const BlockRun &run, const PipelineConfig &config, const BlockWarps &warps);
+/// The schedule of that loop: a role for each group, a slot for each half's stage, a buffer for
+/// each subtile of A and of B and each group that loads its part of it, two queues for the
+/// counters.
+Program programOf(const PipelinedLoop &loop, const PipelineConfig &config, const BlockWarps &warps);
 
 } // namespace imbrex::schedule

@@ -1,4 +1,4 @@
-#include "backend/schedule/blocks/block_run.h"
+#include "backend/schedule/blocks/pipelined_loop.h"
 #include "backend/schedule/check/check.h"
 #include "backend/schedule/program/program_text.h"
 #include "backend/schedule/program/well_formed.h"
@@ -40,16 +40,16 @@ std::string textOf(const Steps &steps) {
   return text;
 }
 
-/// A run with all that its verdict depends on.
+/// A loop with all that its verdict depends on.
 struct Kernel {
-  BlockRun run;
+  PipelinedLoop loop;
   PipelineConfig config;
   BlockWarps warps;
 };
 
 /// What the checker says of a run of any number of trips.
 std::optional<Diag> findingOf(const Kernel &kernel) {
-  const Program program = programOf(kernel.run, kernel.config, kernel.warps);
+  const Program program = programOf(kernel.loop, kernel.config, kernel.warps);
   Diagnostics diagnostics;
   REQUIRE_MESSAGE(verify(program, diagnostics), diagnostics.render());
   const Verdict verdict = prove(program);
@@ -62,7 +62,7 @@ Kernel kernelOf(PipelineProgram program, const PipelineConfig &config, const Blo
                 std::span<const OpDesc> bootstrap = {}) {
   const BlockWaits waits[] = {deriveWaitsFromBlocks(program, config).value()};
   REQUIRE(applyWaits(program, config, waits).ok());
-  return {runOf(program, config, warps, bootstrap).value(), config, warps};
+  return {loopOf(program, config, warps, bootstrap).value(), config, warps};
 }
 
 PipelineConfig pingPongOfTable() {
@@ -83,17 +83,17 @@ Kernel fourWaveKernel(std::int32_t entries) {
 
 /// All trips one after the other, without a loop.
 Kernel straight(const Kernel &kernel, std::int32_t trips) {
-  Kernel flat{.run = {.prologue = kernel.run.prologue, .trip = {}, .epilogue = {}},
+  Kernel flat{.loop = {.prologue = kernel.loop.prologue, .trip = {}, .epilogue = {}},
               .config = kernel.config,
               .warps = kernel.warps};
   const auto append = [&](Steps steps, std::int32_t trip) {
     for (BlockStep &step : steps) {
       if (step.kind == Kind::Load) step.tile += trip * kernel.config.numPartitions;
-      flat.run.prologue.push_back(step);
+      flat.loop.prologue.push_back(step);
     }
   };
-  for (std::int32_t trip = 0; trip < trips; ++trip) append(kernel.run.trip, trip);
-  append(kernel.run.epilogue, trips);
+  for (std::int32_t trip = 0; trip < trips; ++trip) append(kernel.loop.trip, trip);
+  append(kernel.loop.epilogue, trips);
   return flat;
 }
 
@@ -114,7 +114,7 @@ std::ostream &operator<<(std::ostream &out, const Pairs &pairs) {
 class PairCounter {
 public:
   PairCounter(const Kernel &kernel, std::int32_t trips)
-      : program_(programOf(straight(kernel, trips).run, kernel.config, kernel.warps)),
+      : program_(programOf(straight(kernel, trips).loop, kernel.config, kernel.warps)),
         stages_(kernel.config.numPartitions) {
     for (std::size_t role = 0; role < program_.roles.size(); ++role)
       for (std::size_t op = 0; op < program_.roles[role].body.size(); ++op)
@@ -183,7 +183,7 @@ Pairs pairsOf(const Kernel &kernel) {
 
 /// The same where the loop's waits for that many entries of vm wait for another number.
 Kernel withVm(Kernel kernel, std::int64_t left, std::int64_t other) {
-  for (BlockStep &step : kernel.run.trip)
+  for (BlockStep &step : kernel.loop.trip)
     if (step == vm(left)) step.left = other;
   return kernel;
 }
@@ -192,7 +192,7 @@ Kernel withVm(Kernel kernel, std::int64_t left, std::int64_t other) {
 /// or behind the barrier of the block before, where a block has no place for them.
 Kernel loadedLate(bool isBBehindBarrier) {
   Kernel kernel = pingPongKernel(oneNoneTwoOne());
-  Steps &trip = kernel.run.trip;
+  Steps &trip = kernel.loop.trip;
   for (const std::int32_t half : {0, 1}) {
     const PingPongLoads loads = loadsOf(half);
     const Steps ofB = {loadOf(loads.ownB0, half + 2), loadOf(loads.ownB1, half + 2)};
@@ -222,7 +222,7 @@ PipelineProgram forTheOtherStage() {
 Kernel repairedFourWave(std::int32_t entries) {
   Kernel kernel = fourWaveKernel(entries);
   const std::int64_t perFragment = kernel.config.lgkmPerLoadA;
-  Steps &trip = kernel.run.trip, &epilogue = kernel.run.epilogue;
+  Steps &trip = kernel.loop.trip, &epilogue = kernel.loop.epilogue;
   std::ranges::replace(trip, lgkm(perFragment), lgkm(0));
   trip.pop_back();
   trip.erase(std::ranges::adjacent_find(trip));
@@ -236,7 +236,7 @@ Kernel repairedFourWave(std::int32_t entries) {
 Kernel fourWaveByHand(std::int32_t entries) {
   Kernel kernel = fourWaveKernel(entries);
   const BlockStep main = vm(4 * entries);
-  kernel.run.trip.clear();
+  kernel.loop.trip.clear();
   for (const std::int32_t half : {0, 1}) {
     const std::int32_t next = half + 1, other = 1 - half;
     for (const BlockStep &step :
@@ -245,26 +245,26 @@ Kernel fourWaveByHand(std::int32_t entries) {
                loadOf(fragmentA(half, 1), half), main, lgkm(0), kMeet,
                loadOf(loadB(half, 1), half + 2), loadOf(fragmentA(other, 0), next),
                loadOf(loadA(half, 1), half + 2), loadOf(fragmentB(other, 0), next)})
-      kernel.run.trip.push_back(step);
+      kernel.loop.trip.push_back(step);
   }
-  kernel.run.epilogue = {main,
-                         kMeet,
-                         lgkm(0),
-                         loadOf(fragmentB(0, 1), 0),
-                         lgkm(0),
-                         loadOf(fragmentA(0, 1), 0),
-                         vm(2 * entries),
-                         kMeet,
-                         lgkm(0),
-                         loadOf(fragmentA(1, 0), 1),
-                         loadOf(fragmentB(1, 0), 1),
-                         vm(0),
-                         kMeet,
-                         lgkm(0),
-                         loadOf(fragmentB(1, 1), 1),
-                         lgkm(0),
-                         loadOf(fragmentA(1, 1), 1),
-                         lgkm(0)};
+  kernel.loop.epilogue = {main,
+                          kMeet,
+                          lgkm(0),
+                          loadOf(fragmentB(0, 1), 0),
+                          lgkm(0),
+                          loadOf(fragmentA(0, 1), 0),
+                          vm(2 * entries),
+                          kMeet,
+                          lgkm(0),
+                          loadOf(fragmentA(1, 0), 1),
+                          loadOf(fragmentB(1, 0), 1),
+                          vm(0),
+                          kMeet,
+                          lgkm(0),
+                          loadOf(fragmentB(1, 1), 1),
+                          lgkm(0),
+                          loadOf(fragmentA(1, 1), 1),
+                          lgkm(0)};
   return kernel;
 }
 
@@ -277,13 +277,13 @@ struct Tightness {
 
 Tightness tightnessOf(const Kernel &kernel, Kind kind) {
   Tightness tightness;
-  for (const auto part : {&BlockRun::prologue, &BlockRun::trip, &BlockRun::epilogue})
-    for (std::size_t i = 0; i < (kernel.run.*part).size(); ++i) {
-      const BlockStep &step = (kernel.run.*part)[i];
+  for (const auto part : {&PipelinedLoop::prologue, &PipelinedLoop::trip, &PipelinedLoop::epilogue})
+    for (std::size_t i = 0; i < (kernel.loop.*part).size(); ++i) {
+      const BlockStep &step = (kernel.loop.*part)[i];
       if (step.kind != kind) continue;
       ++tightness.steps;
       Kernel changed = kernel;
-      Steps &steps = changed.run.*part;
+      Steps &steps = changed.loop.*part;
       ++steps[i].left;
       if (kind == Kind::Meet) steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(i));
       if (!findingOf(changed)) tightness.idle.push_back(textOf(step));
@@ -294,20 +294,20 @@ Tightness tightnessOf(const Kernel &kernel, Kind kind) {
 } // namespace
 
 TEST_CASE("a block program becomes the steps of its prologue, of a trip, and of its epilogue") {
-  const BlockRun run = pingPongKernel(onePerBlock()).run;
-  CHECK(textOf(run.prologue) == "LB[0,0]@K0 LA[0,0]@K0 LB[0,1]@K0 LA[0,1]@K0 meet by 1 vm0 meet "
-                                "LB[1,0]@K1 LA[1,0]@K1 LB[1,1]@K1 vm0 meet");
-  CHECK(textOf(run.trip) ==
+  const PipelinedLoop loop = pingPongKernel(onePerBlock()).loop;
+  CHECK(textOf(loop.prologue) == "LB[0,0]@K0 LA[0,0]@K0 LB[0,1]@K0 LA[0,1]@K0 meet by 1 vm0 meet "
+                                 "LB[1,0]@K1 LA[1,0]@K1 LB[1,1]@K1 vm0 meet");
+  CHECK(textOf(loop.trip) ==
         "FB[0,0] FA[0,0] LA[1,1]@KP lgkm8 meet lgkm0 meet FB[0,1] LB[0,0]@K0 meet lgkm0 meet "
         "FA[0,1] LA[0,0]@K0 meet lgkm0 meet LB[0,1]@K0 vm12 meet meet "
         "FB[1,0] FA[1,0] LA[0,1]@K0 lgkm8 meet lgkm0 meet FB[1,1] LB[1,0]@K1 meet lgkm0 meet "
         "FA[1,1] LA[1,0]@K1 meet lgkm0 meet LB[1,1]@K1 vm12 meet meet");
-  CHECK(textOf(run.epilogue) ==
+  CHECK(textOf(loop.epilogue) ==
         "lgkm0 FB[0,0] FA[0,0] LA[1,1]@KP meet lgkm0 meet lgkm0 FB[0,1] vm0 meet lgkm0 meet "
         "lgkm0 FA[0,1] vm0 meet lgkm0 meet lgkm0 FB[1,0] FA[1,0] vm0 meet lgkm0 meet "
         "lgkm0 FB[1,1] vm0 meet lgkm0 meet lgkm0 FA[1,1] meet lgkm0 meet meet meet by 0");
   // Nothing is fetched ahead in its second block, which so waits for nothing.
-  const Steps last = pingPongKernel(oneNoneTwoOne()).run.epilogue;
+  const Steps last = pingPongKernel(oneNoneTwoOne()).loop.epilogue;
   CHECK(textOf(last).starts_with("lgkm0 FB[0,0] FA[0,0] LA[1,1]@KP meet lgkm0 meet "
                                  "lgkm0 FB[0,1] meet lgkm0 meet lgkm0 FA[0,1] vm0 meet"));
 }
@@ -320,31 +320,32 @@ TEST_CASE("a block without loads is one with the block before, and hands it its 
         blocks[3].globalLoad = loads.ownA;
         blocks[3].globalLoad1 = loads.ownB0;
       });
-  const BlockRun run = pingPongKernel(program).run;
-  CHECK(textOf(run.trip).starts_with("FB[0,0] FA[0,0] lgkm0 LA[1,1]@KP lgkm8 meet"));
-  CHECK(textOf(run.epilogue)
+  const PipelinedLoop loop = pingPongKernel(program).loop;
+  CHECK(textOf(loop.trip).starts_with("FB[0,0] FA[0,0] lgkm0 LA[1,1]@KP lgkm8 meet"));
+  CHECK(textOf(loop.epilogue)
             .starts_with("lgkm0 FB[0,0] FA[0,0] LA[1,1]@KP meet lgkm0 meet lgkm0 FB[0,1] meet "
                          "lgkm0 meet lgkm0 FA[0,1] vm0 meet lgkm0 meet lgkm0 FB[1,0]"));
 }
 
 TEST_CASE("a block program of four waves meets only where it waits for loads") {
-  const BlockRun run = fourWaveKernel(1).run;
-  CHECK(textOf(run.prologue) == "LA[0,0]@K0 LB[0,0]@K0 LB[0,1]@K0 LA[0,1]@K0 LA[1,0]@K1 LB[1,0]@K1 "
-                                "LB[1,1]@K1 LA[1,1]@K1 vm7 meet FA[0,0] vm6 meet FB[0,0]");
-  CHECK(textOf(run.trip) == "vm4 lgkm2 meet FB[0,1] LA[0,0]@K0 lgkm0 FA[0,1] LB[0,0]@K0 "
-                            "vm4 lgkm0 meet FA[1,0] LB[0,1]@K0 FB[1,0] LA[0,1]@K0 vm4 "
-                            "vm4 lgkm2 meet FB[1,1] LA[1,0]@K1 lgkm0 FA[1,1] LB[1,0]@K1 "
-                            "vm4 lgkm0 meet FA[0,0] LB[1,1]@K1 FB[0,0] LA[1,1]@K1 vm4");
-  CHECK(textOf(run.epilogue) == "lgkm0 FB[0,1] vm0 lgkm0 FA[0,1] vm0 lgkm0 FA[1,0] vm0 "
-                                "lgkm0 FB[1,0] vm0 lgkm0 FB[1,1] vm0 lgkm0 FA[1,1] vm0 "
-                                "lgkm0 FA[0,0] vm0 lgkm0 FB[0,0] meet");
+  const PipelinedLoop loop = fourWaveKernel(1).loop;
+  CHECK(textOf(loop.prologue) ==
+        "LA[0,0]@K0 LB[0,0]@K0 LB[0,1]@K0 LA[0,1]@K0 LA[1,0]@K1 LB[1,0]@K1 "
+        "LB[1,1]@K1 LA[1,1]@K1 vm7 meet FA[0,0] vm6 meet FB[0,0]");
+  CHECK(textOf(loop.trip) == "vm4 lgkm2 meet FB[0,1] LA[0,0]@K0 lgkm0 FA[0,1] LB[0,0]@K0 "
+                             "vm4 lgkm0 meet FA[1,0] LB[0,1]@K0 FB[1,0] LA[0,1]@K0 vm4 "
+                             "vm4 lgkm2 meet FB[1,1] LA[1,0]@K1 lgkm0 FA[1,1] LB[1,0]@K1 "
+                             "vm4 lgkm0 meet FA[0,0] LB[1,1]@K1 FB[0,0] LA[1,1]@K1 vm4");
+  CHECK(textOf(loop.epilogue) == "lgkm0 FB[0,1] vm0 lgkm0 FA[0,1] vm0 lgkm0 FA[1,0] vm0 "
+                                 "lgkm0 FB[1,0] vm0 lgkm0 FB[1,1] vm0 lgkm0 FA[1,1] vm0 "
+                                 "lgkm0 FA[0,0] vm0 lgkm0 FB[0,0] meet");
 }
 
 TEST_CASE("the flags of a block say in which order it loads, waits and meets") {
   MmaBlock block{.preOp0 = fragmentB(0, 0), .globalLoad = loadA(0, 0), .preSync = {.vm = 3}};
   const auto stepsOf = [&] {
     const PipelineProgram program{.blocks = {block}};
-    return textOf(runOf(program, {.numPartitions = 1, .vmPerLoadA = 1}, {}).value().trip);
+    return textOf(loopOf(program, {.numPartitions = 1, .vmPerLoadA = 1}, {}).value().trip);
   };
   CHECK(stepsOf() == "FB[0,0] LA[0,0]@K0 vm3 meet lgkm0 meet");
   block.postMmaBarrier = false;
@@ -375,10 +376,10 @@ TEST_CASE("the schedule of a block program has a role for each group, and a buff
       .numPartitions = 1, .vmPerLoadA = 1, .vmPerLoadB = 2, .lgkmPerLoadA = 3, .lgkmPerLoadB = 4};
   const OpDesc bootstrap[] = {fragmentA(0, 0), fragmentB(0, 0)};
   const BlockWarps warps{.groups = 2, .warps = 2};
-  const BlockRun run = runOf(program, config, warps, bootstrap).value();
-  CHECK(textOf(run.prologue) ==
+  const PipelinedLoop loop = loopOf(program, config, warps, bootstrap).value();
+  CHECK(textOf(loop.prologue) ==
         "LA[0,0]@K0 LB[0,0]@K0 meet by 1 vm2 meet FA[0,0] vm0 meet FB[0,0] meet");
-  const std::string text = print(programOf(run, config, warps));
+  const std::string text = print(programOf(loop, config, warps));
   CHECK(text.starts_with(R"(schedule @blocks {
   trips %k
   ring %stages {
@@ -432,7 +433,7 @@ TEST_CASE("the schedule of a block program has a role for each group, and a buff
 TEST_CASE("a stage that no half of a block program has is refused") {
   PipelineProgram program = onePerBlock();
   program.blocks[3].globalLoad1 = loadB(2, 0);
-  CHECK(render(runOf(program, pingPongOfTable(), {}).error()) ==
+  CHECK(render(loopOf(program, pingPongOfTable(), {}).error()) ==
         "imbrex: error: a block program has 2 halves, but must have at least 3\n");
 }
 
@@ -468,7 +469,7 @@ TEST_CASE("fewer loads in flight than 12 do not help the ping-pong program, and 
 
 TEST_CASE("the ping-pong program needs its wait for fragments of B, though not for registers") {
   Kernel kernel = pingPongKernel(onePerBlock());
-  std::erase(kernel.run.trip, lgkm(8));
+  std::erase(kernel.loop.trip, lgkm(8));
   CHECK(findingOf(kernel) == Diag::ScheduleOverwriteRace);
   CHECK(pairsOf(kernel) == Pairs{.read = 0, .overwrite = 42});
 }
@@ -484,7 +485,7 @@ TEST_CASE("ping-pong programs that load in the last block, or for the other stag
       CHECK(findingOf(withVm(kernel, 12, left)) == Diag::ScheduleReadRace);
   }
   const Kernel kernel = pingPongKernel(forTheOtherStage());
-  REQUIRE(std::ranges::count(kernel.run.trip, vm(0)) == 2);
+  REQUIRE(std::ranges::count(kernel.loop.trip, vm(0)) == 2);
   CHECK(findingOf(kernel) == std::nullopt);
   CHECK(pairsOf(kernel) == Pairs{});
   CHECK(findingOf(withVm(kernel, 0, 1)) == Diag::ScheduleReadRace);
@@ -497,10 +498,10 @@ TEST_CASE("four waves by the package's waits read in the epilogue what others ma
     CHECK(findingOf(kernel) == Diag::ScheduleReadRace); // at the shortest run, of no trip
     CHECK(pairsOf(kernel) == Pairs{.read = 6, .overwrite = 6});
     const auto [early, late] = PairCounter(kernel, 3)();
-    const std::size_t epilogue = kernel.run.prologue.size() + 3 * kernel.run.trip.size();
+    const std::size_t epilogue = kernel.loop.prologue.size() + 3 * kernel.loop.trip.size();
     for (const auto &read : early) CHECK(read.step >= epilogue);
     for (const auto &read : late) CHECK(read.buffer == "B0");
-    kernel.run.epilogue.insert(kernel.run.epilogue.begin(), {vm(0), kMeet});
+    kernel.loop.epilogue.insert(kernel.loop.epilogue.begin(), {vm(0), kMeet});
     CHECK(pairsOf(kernel) == Pairs{.read = 0, .overwrite = 6});
     CHECK(findingOf(kernel) == Diag::ScheduleOverwriteRace);
   }
@@ -518,8 +519,8 @@ TEST_CASE("four waves are proven once fragments are drained before a barrier, an
     const Tightness meetings = tightnessOf(kernel, Kind::Meet);
     CHECK(meetings.steps == 8);
     CHECK(meetings.idle.size() == 1);
-    CHECK(findingOf({{kernel.run.prologue, kernel.run.trip,
-                      Steps(kernel.run.epilogue.begin(), kernel.run.epilogue.end() - 1)},
+    CHECK(findingOf({{kernel.loop.prologue, kernel.loop.trip,
+                      Steps(kernel.loop.epilogue.begin(), kernel.loop.epilogue.end() - 1)},
                      kernel.config,
                      kernel.warps}) == std::nullopt);
   }
