@@ -23,12 +23,12 @@ public:
   }
 
   /// The code for launches of which this holds; null, and errors reported, where there is none.
-  const emulate::Program *programFor(const analysis::Assumptions &kept,
-                                     Diagnostics &diagnostics) const {
+  const emulate::EmulatedProgram *programFor(const analysis::Assumptions &kept,
+                                             Diagnostics &diagnostics) const {
     return variants_.find(
         kept,
         [&](ir::Kernel &kernel,
-            const analysis::Assumptions &assumptions) -> std::unique_ptr<emulate::Program> {
+            const analysis::Assumptions &assumptions) -> std::unique_ptr<emulate::EmulatedProgram> {
           const target::LlvmUse use({target_.machine().family, machine::Family::Cpu});
           if (!use.isPossible(kernel.name(), diagnostics)) return nullptr;
           const auto code = compileForGpu(kernel, target_, assumptions, diagnostics);
@@ -36,8 +36,8 @@ public:
           // To know, the GPU's own code is made, which nothing here runs: for authors who care.
           const ir::KernelAttrs &asked = code->interface.asked;
           if (asked.warps > 0 || asked.registers > 0) spillNotice_.tellOf(*code, target_);
-          return emulate::Program::compile(*code->copy(), target_.machine(), code->interface,
-                                           diagnostics);
+          return emulate::EmulatedProgram::compile(*code->copy(), target_.machine(),
+                                                   code->interface, diagnostics);
         });
   }
 
@@ -46,7 +46,7 @@ private:
                Diagnostics &diagnostics, const RunOptions &options) const override {
     if (const auto wrong = checkSizes(arguments, options.where))
       return diagnostics.add(*wrong), false;
-    const emulate::Program *program =
+    const emulate::EmulatedProgram *program =
         programFor(wanted(variants_.assumptionsOf(arguments)), diagnostics);
     if (program == nullptr) return false;
     if (const auto wrong = checkGrid(grid, target_.machine(), program->threads(), options.where))
@@ -74,7 +74,7 @@ private:
   }
 
   const target::GpuTarget &target_;
-  mutable Variants<emulate::Program> variants_;
+  mutable Variants<emulate::EmulatedProgram> variants_;
   SpillNotice spillNotice_;
 };
 

@@ -24,7 +24,7 @@ struct DeviceTime {
 
 /// How a run is made where there is a choice.
 struct RunOptions {
-  emulate::Options emulated = {};
+  emulate::EmulatorOptions emulated = {};
   DeviceTime *time = nullptr; ///< A GPU: filled with how long it took.
   /// A GPU: the caller's own, of its vendor, in which the launch is put and not waited for; null:
   /// the default one, in which what is to be copied is copied.

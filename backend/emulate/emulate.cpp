@@ -3,7 +3,7 @@
 #include "backend/emulate/model/tensor_map.h"
 #include "backend/emulate/rewrite/rewrite.h"
 #include "backend/emulate/rewrite/rewrite_floats.h"
-#include "backend/emulate/run/run.h"
+#include "backend/emulate/run/grid_run.h"
 #include "backend/lower/observations.h"
 #include "backend/support/check.h"
 #include "backend/target/host/run/jit.h"
@@ -21,16 +21,16 @@
 
 namespace imbrex::emulate {
 
-struct Program::Implementation {
+struct EmulatedProgram::Implementation {
   Code code;
   lower::KernelInterface interface;
   std::vector<std::string> names; ///< Of the LLVM parameters.
   std::unique_ptr<host::LoadedCode> loaded;
-  std::vector<Region> constants; ///< That came with the code.
+  std::vector<GlobalRegion> constants; ///< That came with the code.
 };
 
-Program::Program() : implementation_(std::make_unique<Implementation>()) {}
-Program::~Program() = default;
+EmulatedProgram::EmulatedProgram() : implementation_(std::make_unique<Implementation>()) {}
+EmulatedProgram::~EmulatedProgram() = default;
 
 namespace {
 
@@ -121,11 +121,11 @@ std::string rewrite(Rewriting &rewriting, Code &code, std::uint64_t bytesAtLaunc
 
 } // namespace
 
-std::unique_ptr<Program> Program::compile(const llvm::Module &module,
-                                          const machine::Machine &machine,
-                                          const lower::KernelInterface &interface,
-                                          Diagnostics &diagnostics) {
-  std::unique_ptr<Program> program(new Program);
+std::unique_ptr<EmulatedProgram> EmulatedProgram::compile(const llvm::Module &module,
+                                                          const machine::Machine &machine,
+                                                          const lower::KernelInterface &interface,
+                                                          Diagnostics &diagnostics) {
+  std::unique_ptr<EmulatedProgram> program(new EmulatedProgram);
   Implementation &implementation = *program->implementation_;
   Code &code = implementation.code;
   llvm::LLVMContext context;
@@ -262,12 +262,12 @@ bool report(const Diagnostics &found, bool isStopped, Diagnostics &diagnostics) 
 
 } // namespace
 
-std::int32_t Program::threads() const {
+std::int32_t EmulatedProgram::threads() const {
   return static_cast<std::int32_t>(implementation_->code.threads);
 }
 
-bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-                  const Options &options, Diagnostics &diagnostics) const {
+bool EmulatedProgram::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+                          const EmulatorOptions &options, Diagnostics &diagnostics) const {
   const Implementation &program = *implementation_;
   EmulatedLaunch launch;
   launch.grid = grid;
@@ -303,7 +303,7 @@ bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
   launch.regions.insert(launch.regions.end(), program.constants.begin(), program.constants.end());
   describeLaunch(launch, program.code.threads);
   Diagnostics found;
-  Run(program.code, launch, found).execute();
+  GridRun(program.code, launch, found).execute();
   const bool ok = report(found, hasFailedAssert(told), diagnostics);
   if (observations.empty()) return ok;
   return lower::observations::tell(observations, program.interface, stdout, diagnostics) && ok;

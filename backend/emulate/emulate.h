@@ -18,26 +18,26 @@ namespace imbrex::emulate {
 /// Each thread of a block is a fiber; lanes meet in warp operations, threads of a block at
 /// barriers, and every access to memory is checked. docs/emulator.md says what a run without an
 /// error proves.
-class Program {
+class EmulatedProgram {
 public:
   /// Null, and errors reported, where the module does something that has no model here. The module
   /// itself stays as it is; the ops that the interface names must outlive the program.
-  static std::unique_ptr<Program> compile(const llvm::Module &module,
-                                          const machine::Machine &machine,
-                                          const lower::KernelInterface &interface,
-                                          Diagnostics &diagnostics);
-  ~Program();
+  static std::unique_ptr<EmulatedProgram> compile(const llvm::Module &module,
+                                                  const machine::Machine &machine,
+                                                  const lower::KernelInterface &interface,
+                                                  Diagnostics &diagnostics);
+  ~EmulatedProgram();
 
   /// Of a block.
   std::int32_t threads() const;
 
   /// Run every block of the grid. `arguments` are those of the kernel's parameters. False, and
   /// errors reported, where the kernel broke a rule.
-  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments, const Options &options,
-           Diagnostics &diagnostics) const;
+  bool run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+           const EmulatorOptions &options, Diagnostics &diagnostics) const;
 
 private:
-  Program();
+  EmulatedProgram();
   struct Implementation;
   std::unique_ptr<Implementation> implementation_;
 };

@@ -15,7 +15,7 @@ enum class Delivery : std::uint8_t {
 };
 
 /// How a run is made.
-struct Options {
+struct EmulatorOptions {
   /// Of the order in which warps and blocks run, and of what else may differ from run to run.
   std::uint64_t seed = 0;
   Delivery delivery = Delivery::Late;

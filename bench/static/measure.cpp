@@ -47,7 +47,7 @@ std::int64_t bankConflictsOf(const ir::Kernel &kernel, const GpuCode &code,
                              const machine::Machine &machine) {
   Diagnostics diagnostics;
   const auto program =
-      emulate::Program::compile(*code.copy(), machine, code.interface, diagnostics);
+      emulate::EmulatedProgram::compile(*code.copy(), machine, code.interface, diagnostics);
   const Launch launch(kernel);
   emulate::Counters counters;
   const bool ran = program && program->run(launch.grid(), launch.arguments(),

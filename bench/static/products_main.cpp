@@ -98,7 +98,7 @@ llvm::json::Object conflictsOf(const bench::Product &product, const ir::Kernel &
                                const GpuCode &code, const machine::Machine &machine) {
   Diagnostics diagnostics;
   const auto program =
-      emulate::Program::compile(*code.copy(), machine, code.interface, diagnostics);
+      emulate::EmulatedProgram::compile(*code.copy(), machine, code.interface, diagnostics);
   const Launch launch(product, kernel);
   emulate::Counters counters;
   if (!program ||

@@ -40,7 +40,7 @@ emulate::Counters run(const Selection &selection, const GpuCode &code,
   Diagnostics diagnostics;
   emulate::Counters counters;
   const auto program =
-      emulate::Program::compile(*code.copy(), machine, code.interface, diagnostics);
+      emulate::EmulatedProgram::compile(*code.copy(), machine, code.interface, diagnostics);
   const bool ran = program && program->run({.extents = {1, 1, 1}}, arguments,
                                            {.counters = &counters}, diagnostics);
   IMBREX_CHECK(ran, "{0}", diagnostics.render());

@@ -98,10 +98,10 @@ std::string emulated(const ir::Kernel &kernel, const TableKernel &of, TableLaunc
       });
   REQUIRE(lowered);
   target.optimise(*lowered->module);
-  const auto program =
-      emulate::Program::compile(*lowered->module, hopper(), lowered->interface, diagnostics);
+  const auto program = emulate::EmulatedProgram::compile(*lowered->module, hopper(),
+                                                         lowered->interface, diagnostics);
   REQUIRE_MESSAGE(program, diagnostics.render());
-  emulate::Options options;
+  emulate::EmulatorOptions options;
   options.delivery = delivery;
   program->run(of.grid, launch.arguments(), options, diagnostics);
   return diagnostics.render();

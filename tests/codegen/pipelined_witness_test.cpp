@@ -39,7 +39,7 @@ std::string emulated(const ir::Kernel &kernel, const TableKernel &of,
   target.optimise(*lowered->module);
   Diagnostics diagnostics;
   const auto program =
-      emulate::Program::compile(*lowered->module, machine, lowered->interface, diagnostics);
+      emulate::EmulatedProgram::compile(*lowered->module, machine, lowered->interface, diagnostics);
   REQUIRE_MESSAGE(program, diagnostics.render());
   TableLaunch launch(of);
   program->run(of.grid, launch.arguments(), {.delivery = emulate::Delivery::Late}, diagnostics);

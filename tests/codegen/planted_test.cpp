@@ -187,9 +187,9 @@ private:
   std::string run(const llvm::Module &module, TableLaunch &launch) const {
     Diagnostics diagnostics;
     const auto program =
-        emulate::Program::compile(module, target_.machine(), code_.interface, diagnostics);
+        emulate::EmulatedProgram::compile(module, target_.machine(), code_.interface, diagnostics);
     REQUIRE_MESSAGE(program, diagnostics.render());
-    emulate::Options options;
+    emulate::EmulatorOptions options;
     options.mostTurns = 100'000;
     program->run(one_.grid, launch.arguments(), options, diagnostics);
     return diagnostics.render();

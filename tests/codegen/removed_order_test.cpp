@@ -82,10 +82,10 @@ public:
   unsigned line() const { return line_; }
   std::string emulated() const {
     Diagnostics diagnostics;
-    const auto program =
-        emulate::Program::compile(*code_.copy(), target_.machine(), code_.interface, diagnostics);
+    const auto program = emulate::EmulatedProgram::compile(*code_.copy(), target_.machine(),
+                                                           code_.interface, diagnostics);
     REQUIRE_MESSAGE(program, diagnostics.render());
-    emulate::Options options;
+    emulate::EmulatorOptions options;
     options.delivery = emulate::Delivery::Late;
     options.mostTurns = 100'000;
     TableLaunch launch(one_);

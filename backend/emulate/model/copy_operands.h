@@ -18,10 +18,10 @@ struct CopyOperands {
 };
 
 /// AMD's buffer resource: addresses from the base on, of which so many bytes are there.
-struct Buffer {
+struct BufferResource {
   std::uint64_t base, records;
   std::int32_t parameter; ///< The LLVM parameter that the base is made of; -1: none.
-  auto operator<=>(const Buffer &) const = default;
+  auto operator<=>(const BufferResource &) const = default;
 };
 
 /// Of a copy from such a buffer.

@@ -11,7 +11,7 @@ namespace imbrex::emulate {
 namespace {
 
 /// A number of 640 bits, in digits of 32 that may overflow until the value is asked for.
-class Accumulator {
+class SuperAccumulator {
 public:
   void add(double x) {
     if (x == 0) return;
@@ -101,7 +101,7 @@ double exactSum(llvm::ArrayRef<double> terms) {
   PlainSum sum(terms.front());
   for (const double term : terms.drop_front()) sum.add(term);
   if (sum.isExact() || !std::isfinite(sum.value())) return sum.value();
-  Accumulator all;
+  SuperAccumulator all;
   for (const double term : terms) all.add(term);
   return all.value();
 }
@@ -110,7 +110,7 @@ double exactSum(double c, llvm::ArrayRef<double> a, llvm::ArrayRef<double> b) {
   PlainSum sum(c);
   for (std::size_t k = 0; k < a.size(); ++k) sum.add(a[k] * b[k]);
   if (sum.isExact() || !std::isfinite(sum.value())) return sum.value();
-  Accumulator all;
+  SuperAccumulator all;
   all.add(c);
   for (std::size_t k = 0; k < a.size(); ++k) all.add(a[k] * b[k]);
   return all.value();

@@ -40,14 +40,14 @@ struct Order {
   }
 };
 
-struct Source {
+struct OperandSource {
   MmaOperand operand;
   MatrixElement element;
   const Fragment &fragment;
   Order order;
 };
 
-std::optional<LaneFault> gather(WarpWords words, const Source &from, Gathered &to) {
+std::optional<LaneFault> gather(WarpWords words, const OperandSource &from, Gathered &to) {
   const auto count = static_cast<std::size_t>(from.order.rows * from.order.columns);
   to.bits.assign(count, 0);
   to.lanes.assign(count, -1);
@@ -114,9 +114,9 @@ double MatrixProduct::scaleAt(WarpWords words, MmaOperand operand, std::size_t o
 std::optional<LaneFault> MatrixProduct::operator()(WarpWords words,
                                                    const SeededNumerics &numerics) const {
   const machine::MmaInstruction &x = instruction_;
-  const Source ofA{MmaOperand::A, x.a, a_, {x.m, x.k}};
-  const Source ofB{MmaOperand::B, x.b, b_, {x.k, x.n, true}};
-  const Source ofSums{MmaOperand::Sums, x.sums, sums_, {x.m, x.n}};
+  const OperandSource ofA{MmaOperand::A, x.a, a_, {x.m, x.k}};
+  const OperandSource ofB{MmaOperand::B, x.b, b_, {x.k, x.n, true}};
+  const OperandSource ofSums{MmaOperand::Sums, x.sums, sums_, {x.m, x.n}};
   Gathered a, b, c;
   for (const auto &[source, gathered] : {std::pair(&ofA, &a), {&ofB, &b}, {&ofSums, &c}})
     if (const auto fault = gather(words, *source, *gathered)) return fault;

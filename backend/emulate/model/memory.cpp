@@ -25,7 +25,7 @@ AtomicOrder::Operation operationOf(const AccessSite &facts, std::uint64_t addres
 
 } // namespace
 
-bool Region::holds(std::uint64_t address, std::uint64_t count) const {
+bool GlobalRegion::holds(std::uint64_t address, std::uint64_t count) const {
   if (bytes == ir::Argument::kUnknownSize) return true;
   const auto size = static_cast<std::uint64_t>(bytes);
   return address >= begin && count <= size && address - begin <= size - count;
@@ -42,7 +42,7 @@ std::byte *Memory::access(const Accessor &who, std::uint64_t address) {
   const bool isGeneric = facts.space == Space::Generic;
   // Arithmetic on a pointer to shared memory may be in 32 bits.
   if (facts.space == Space::Shared) address &= 0xffffffff;
-  const Region *target = takeMark(address);
+  const GlobalRegion *target = takeMark(address);
   auto *pointer = reinterpret_cast<std::byte *>(address);
   if (isGeneric && who.thread.fiber->holds(pointer)) return pointer;
   if (address % facts.alignment != 0) {
@@ -56,7 +56,7 @@ std::byte *Memory::access(const Accessor &who, std::uint64_t address) {
   return accessGlobal(who, address, target);
 }
 
-const Region *Memory::takeMark(std::uint64_t &address) const {
+const GlobalRegion *Memory::takeMark(std::uint64_t &address) const {
   const auto found = marks_.find(address >> kMarkShift);
   if (found == marks_.end()) return nullptr;
   address ^= address >> kMarkShift << kMarkShift;
@@ -82,7 +82,7 @@ std::byte *Memory::accessPrivate(Thread &thread, std::byte *variable, std::byte 
 }
 
 std::byte *Memory::accessShared(const Accessor &who, std::uint64_t address) {
-  Block &block = *who.thread.block;
+  ThreadBlock &block = *who.thread.block;
   const AccessSite &facts = who.facts;
   const std::string &what = report_.site(who.site).what;
   const std::uint64_t offset = address - kSharedBase;
@@ -118,9 +118,9 @@ bool Memory::touchesBarrier(const Accessor &who, std::uint64_t offset) {
   return true;
 }
 
-const Region *Memory::regionOf(std::uint64_t address, const AccessSite &facts) const {
-  const Region *unknown = nullptr;
-  for (const Region &region : regions_) {
+const GlobalRegion *Memory::regionOf(std::uint64_t address, const AccessSite &facts) const {
+  const GlobalRegion *unknown = nullptr;
+  for (const GlobalRegion &region : regions_) {
     if (facts.parameter >= 0 && region.parameter == facts.parameter) return &region;
     if (facts.parameter >= 0) continue;
     if (region.bytes == ir::Argument::kUnknownSize)
@@ -132,11 +132,11 @@ const Region *Memory::regionOf(std::uint64_t address, const AccessSite &facts) c
 }
 
 /// The argument that an address was probably meant to be in; null where it is far from all.
-const Region *Memory::nearest(std::uint64_t address) const {
+const GlobalRegion *Memory::nearest(std::uint64_t address) const {
   constexpr std::uint64_t kFar = std::uint64_t{1} << 20;
-  const Region *best = nullptr;
+  const GlobalRegion *best = nullptr;
   std::uint64_t least = kFar;
-  for (const Region &region : regions_) {
+  for (const GlobalRegion &region : regions_) {
     const std::uint64_t end = region.begin + static_cast<std::uint64_t>(region.bytes);
     const std::uint64_t distance = address < region.begin ? region.begin - address : address - end;
     if (distance >= least) continue;
@@ -146,7 +146,7 @@ const Region *Memory::nearest(std::uint64_t address) const {
   return best;
 }
 
-void Memory::reportOutside(const Accessor &who, std::uint64_t address, const Region *region) {
+void Memory::reportOutside(const Accessor &who, std::uint64_t address, const GlobalRegion *region) {
   const std::string &what = report_.site(who.site).what;
   const std::string thread = report_.text(who.thread.order.id());
   const std::string count = counted(who.facts.bytes, "byte");
@@ -161,7 +161,7 @@ void Memory::reportOutside(const Accessor &who, std::uint64_t address, const Reg
                   counted(region->bytes, "byte"), thread);
 }
 
-void Memory::checkWritten(const Accessor &who, std::uint64_t address, const Region &region) {
+void Memory::checkWritten(const Accessor &who, std::uint64_t address, const GlobalRegion &region) {
   const AccessSite &facts = who.facts;
   std::uint8_t *flags = region.unwritten + (address - region.begin);
   if (reads(facts)) {
@@ -174,9 +174,10 @@ void Memory::checkWritten(const Accessor &who, std::uint64_t address, const Regi
   if (writes(facts.mode)) std::fill(flags, flags + facts.bytes, std::uint8_t{0});
 }
 
-std::byte *Memory::accessGlobal(const Accessor &who, std::uint64_t address, const Region *target) {
+std::byte *Memory::accessGlobal(const Accessor &who, std::uint64_t address,
+                                const GlobalRegion *target) {
   const AccessSite &facts = who.facts;
-  const Region *region = target != nullptr ? target : regionOf(address, facts);
+  const GlobalRegion *region = target != nullptr ? target : regionOf(address, facts);
   const bool isWritable = region != nullptr && !(region->isConstant && writes(facts.mode));
   if (!isWritable || address < kNullBytes || !region->holds(address, facts.bytes)) {
     reportOutside(who, address, region != nullptr ? region : nearest(address));

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "backend/emulate/model/agents.h"
-#include "backend/emulate/model/block.h"
-#include "backend/emulate/model/report.h"
+#include "backend/emulate/model/run_report.h"
 #include "backend/emulate/model/site.h"
+#include "backend/emulate/model/thread_block.h"
 
 #include <optional>
 #include <string>
@@ -23,7 +23,7 @@ constexpr std::uint64_t offsetOf(std::uint64_t address) {
 }
 
 /// Bytes of global memory that a kernel may touch.
-struct Region {
+struct GlobalRegion {
   std::string name; ///< For people: `'x'`.
   std::uint64_t begin = 0;
   std::int64_t bytes = 0; ///< ir::Argument::kUnknownSize: nobody knows.
@@ -56,9 +56,10 @@ struct Accessor {
 /// The memory that the threads of a run see, every access checked.
 class Memory {
 public:
-  Memory(std::vector<Region> regions, std::uint32_t warpSize, const Agents &agents, Report &report)
+  Memory(std::vector<GlobalRegion> regions, std::uint32_t warpSize, const Agents &agents,
+         RunReport &report)
       : regions_(std::move(regions)), warpSize_(warpSize), agents_(agents), report_(report) {
-    for (const Region &region : regions_)
+    for (const GlobalRegion &region : regions_)
       if (region.mark != 0) marks_[region.mark] = &region;
   }
 
@@ -78,23 +79,23 @@ public:
 private:
   std::byte *accessShared(const Accessor &who, std::uint64_t address);
   bool touchesBarrier(const Accessor &who, std::uint64_t offset);
-  std::byte *accessGlobal(const Accessor &who, std::uint64_t address, const Region *target);
+  std::byte *accessGlobal(const Accessor &who, std::uint64_t address, const GlobalRegion *target);
   /// The region that a marked address must stay in, and the address without the mark.
-  const Region *takeMark(std::uint64_t &address) const;
-  const Region *regionOf(std::uint64_t address, const AccessSite &facts) const;
-  const Region *nearest(std::uint64_t address) const;
-  void reportOutside(const Accessor &who, std::uint64_t address, const Region *region);
-  void checkWritten(const Accessor &who, std::uint64_t address, const Region &region);
+  const GlobalRegion *takeMark(std::uint64_t &address) const;
+  const GlobalRegion *regionOf(std::uint64_t address, const AccessSite &facts) const;
+  const GlobalRegion *nearest(std::uint64_t address) const;
+  void reportOutside(const Accessor &who, std::uint64_t address, const GlobalRegion *region);
+  void checkWritten(const Accessor &who, std::uint64_t address, const GlobalRegion &region);
   void touch(Shadow &shadow, const Accessor &who, std::uint64_t address, std::string_view what);
   void checkRaces(Shadow &shadow, const Accessor &who, std::uint64_t address,
                   std::string_view what);
   void reportConflict(const Accessor &who, const Conflict &conflict, std::string_view what);
 
-  std::vector<Region> regions_;
-  std::unordered_map<std::uint64_t, const Region *> marks_;
+  std::vector<GlobalRegion> regions_;
+  std::unordered_map<std::uint64_t, const GlobalRegion *> marks_;
   std::uint32_t warpSize_;
   const Agents &agents_;
-  Report &report_;
+  RunReport &report_;
   Shadow shadow_;
   AtomicOrder atomics_;
   ClockJoiner join_;

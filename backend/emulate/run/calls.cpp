@@ -1,6 +1,6 @@
 #include "backend/emulate/run/calls.h"
 
-#include "backend/emulate/run/run.h"
+#include "backend/emulate/run/grid_run.h"
 #include "backend/support/check.h"
 
 #include <bit>
@@ -24,7 +24,7 @@ std::uint32_t laneMask(Register which, std::uint32_t lane) {
 
 /// What the call means to the thread that makes it.
 template <class Result, class... Operands>
-Result onThread(Result (Run::*what)(Thread &, Operands...),
+Result onThread(Result (GridRun::*what)(Thread &, Operands...),
                 std::type_identity_t<Operands>... operands) {
   Thread &thread = currentThread();
   return (thread.run->*what)(thread, operands...);
@@ -35,11 +35,11 @@ std::uint32_t unsignedOf(std::int32_t value) { return static_cast<std::uint32_t>
 } // namespace
 
 std::byte *access(std::uint64_t address, std::uint32_t site) {
-  return onThread(&Run::access, address, site);
+  return onThread(&GridRun::access, address, site);
 }
 
 std::byte *accessPrivate(std::byte *variable, std::byte *address, std::uint32_t site) {
-  return onThread(&Run::accessPrivate, variable, address, site);
+  return onThread(&GridRun::accessPrivate, variable, address, site);
 }
 
 void didCompareExchange(std::uint64_t address, std::uint32_t site, std::uint32_t didExchange) {
@@ -47,11 +47,11 @@ void didCompareExchange(std::uint64_t address, std::uint32_t site, std::uint32_t
   if (didExchange != 0) thread.run->didCompareExchange(thread, address, site);
 }
 
-void fence(std::uint32_t site) { onThread(&Run::fence, site); }
+void fence(std::uint32_t site) { onThread(&GridRun::fence, site); }
 
 std::uint64_t meetWarp(std::uint32_t site, std::uint64_t a, std::uint64_t b, std::uint64_t c,
                        std::uint64_t d, std::uint64_t e, std::uint64_t f) {
-  return onThread(&Run::meetWarp, site, {a, b, c, d, e, f});
+  return onThread(&GridRun::meetWarp, site, {a, b, c, d, e, f});
 }
 
 std::uint64_t secondResult() { return currentThread().result.second; }
@@ -77,20 +77,20 @@ void loadBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
 
 void storeBuffer(std::uint32_t site, std::uint64_t buffer, std::uint32_t offset,
                  std::uint32_t scalarOffset) {
-  onThread(&Run::accessBuffer, site, {0, buffer, offset, scalarOffset});
+  onThread(&GridRun::accessBuffer, site, {0, buffer, offset, scalarOffset});
 }
 
 void meetBlock(std::uint32_t site, std::uint64_t number, std::uint64_t count) {
-  onThread(&Run::meetBlock, site, {number, count});
+  onThread(&GridRun::meetBlock, site, {number, count});
 }
 
 void startCopy(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-  onThread(&Run::startCopy, site, {to, from, bytes});
+  onThread(&GridRun::startCopy, site, {to, from, bytes});
 }
 
 void startBufferCopy(std::uint32_t site, std::uint64_t to, std::uint64_t buffer,
                      std::uint32_t offset, std::uint32_t scalarOffset) {
-  onThread(&Run::startBufferCopy, site, {to, buffer, offset, scalarOffset});
+  onThread(&GridRun::startBufferCopy, site, {to, buffer, offset, scalarOffset});
 }
 
 std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records, std::int32_t parameter) {
@@ -100,62 +100,62 @@ std::uint64_t makeBuffer(std::uint64_t base, std::uint64_t records, std::int32_t
 void commitCopies() { currentThread().copies.commit(); }
 
 void awaitCopies(std::uint32_t site, std::uint64_t groups) {
-  onThread(&Run::awaitCopies, site, groups);
+  onThread(&GridRun::awaitCopies, site, groups);
 }
 
 void makeBarrier(std::uint32_t site, std::uint64_t address, std::uint32_t arrivals) {
-  onThread(&Run::makeBarrier, site, address, arrivals);
+  onThread(&GridRun::makeBarrier, site, address, arrivals);
 }
 
 void unmakeBarrier(std::uint32_t site, std::uint64_t address) {
-  onThread(&Run::unmakeBarrier, site, address);
+  onThread(&GridRun::unmakeBarrier, site, address);
 }
 
 std::uint64_t arriveAtPhase(std::uint32_t site, std::uint64_t address, std::uint32_t count,
                             std::int32_t bytes) {
-  return onThread(&Run::arriveAtPhase, site, {address, count, bytes});
+  return onThread(&GridRun::arriveAtPhase, site, {address, count, bytes});
 }
 
 void signalPhase(std::uint32_t site, std::uint64_t address, std::uint32_t more) {
-  onThread(&Run::signalPhase, site, address, more);
+  onThread(&GridRun::signalPhase, site, address, more);
 }
 
 std::uint32_t awaitPhase(std::uint32_t site, std::uint64_t address, std::uint64_t what) {
-  return onThread(&Run::awaitPhase, site, address, what) ? 1 : 0;
+  return onThread(&GridRun::awaitPhase, site, address, what) ? 1 : 0;
 }
 
-void fenceProxy() { onThread(&Run::fenceProxy); }
+void fenceProxy() { onThread(&GridRun::fenceProxy); }
 
-void fenceMaking() { onThread(&Run::fenceMaking); }
+void fenceMaking() { onThread(&GridRun::fenceMaking); }
 
 void loadBulk(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t from,
               std::uint32_t bytes) {
-  onThread(&Run::loadBulk, site, {to, barrier, from, bytes});
+  onThread(&GridRun::loadBulk, site, {to, barrier, from, bytes});
 }
 
 void loadBox(std::uint32_t site, std::uint64_t to, std::uint64_t barrier, std::uint64_t map,
              std::int32_t x0, std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
-  onThread(&Run::loadBox, site, {to, barrier, map, {x0, x1, x2, x3, x4}});
+  onThread(&GridRun::loadBox, site, {to, barrier, map, {x0, x1, x2, x3, x4}});
 }
 
 void storeBulk(std::uint32_t site, std::uint64_t to, std::uint64_t from, std::uint32_t bytes) {
-  onThread(&Run::storeBulk, site, {to, from, bytes});
+  onThread(&GridRun::storeBulk, site, {to, from, bytes});
 }
 
 void storeBox(std::uint32_t site, std::uint64_t from, std::uint64_t map, std::int32_t x0,
               std::int32_t x1, std::int32_t x2, std::int32_t x3, std::int32_t x4) {
-  onThread(&Run::storeBox, site, {from, 0, map, {x0, x1, x2, x3, x4}});
+  onThread(&GridRun::storeBox, site, {from, 0, map, {x0, x1, x2, x3, x4}});
 }
 
 void commitStores() { currentThread().stores.commit(); }
 
 void awaitStores(std::uint32_t site, std::uint64_t groups, std::uint32_t onlyTaken) {
-  onThread(&Run::awaitStores, site, groups, onlyTaken != 0);
+  onThread(&GridRun::awaitStores, site, groups, onlyTaken != 0);
 }
 
-void countTurn(std::uint32_t site) { onThread(&Run::countTurn, site); }
+void countTurn(std::uint32_t site) { onThread(&GridRun::countTurn, site); }
 
-void trap(std::uint32_t site) { onThread(&Run::trap, site); }
+void trap(std::uint32_t site) { onThread(&GridRun::trap, site); }
 
 void exit(std::uint32_t site) { currentThread().site = site; }
 

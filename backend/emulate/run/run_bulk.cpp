@@ -1,4 +1,4 @@
-#include "backend/emulate/run/run.h"
+#include "backend/emulate/run/grid_run.h"
 
 #include <cstring>
 
@@ -20,15 +20,15 @@ AccessSite bulkAccess(AccessMode mode, Space space, std::uint32_t bytes) {
 
 } // namespace
 
-void Run::fenceProxy(Thread &thread) { thread.order.fenceProxy(agents_.generic()); }
+void GridRun::fenceProxy(Thread &thread) { thread.order.fenceProxy(agents_.generic()); }
 
-void Run::fenceMaking(Thread &thread) {
+void GridRun::fenceMaking(Thread &thread) {
   for (auto &[offset, barrier] : thread.block->phaseBarriers)
     if (barrier.maker == thread.order.id()) thread.order.seeLanded(barrier.fence, 1);
 }
 
 /// A number for a copy that ends by itself: one that the thread knows to be free, or a new one.
-IdleAgent Run::idleAgent(Thread &thread) {
+IdleAgent GridRun::idleAgent(Thread &thread) {
   for (IdleAgent &agent : thread.bulkAgents)
     if (thread.order.seen().seen(agent.id) >= agent.tick) {
       ++agent.tick;
@@ -39,7 +39,7 @@ IdleAgent Run::idleAgent(Thread &thread) {
 }
 
 /// The barrier at which a bulk copy ends. Its making must have crossed to the other proxy.
-PhaseBarrier &Run::bulkBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
+PhaseBarrier &GridRun::bulkBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
   PhaseBarrier &barrier = knownBarrier(thread, site, address);
   checkArrival(thread, site, barrier, *barrier.knownPhases(thread.order.seen()));
   const Clock &seen = thread.order.seen();
@@ -54,13 +54,13 @@ PhaseBarrier &Run::bulkBarrier(Thread &thread, std::uint32_t site, std::uint64_t
 
 /// One half of a copy, or of a part of one; null after an error that ends the run. Whoever holds
 /// memory must give it back before it abandons the thread.
-std::byte *Run::touchInBulk(Thread &thread, std::uint32_t site, const IdleAgent &agent,
-                            const AccessSite &facts, std::uint64_t address) {
+std::byte *GridRun::touchInBulk(Thread &thread, std::uint32_t site, const IdleAgent &agent,
+                                const AccessSite &facts, std::uint64_t address) {
   return memory_.access({thread, site, facts, agent.id, agent.tick, true}, address);
 }
 
-void Run::requireAligned(Thread &thread, std::uint32_t site, std::uint64_t address,
-                         std::uint32_t alignment) {
+void GridRun::requireAligned(Thread &thread, std::uint32_t site, std::uint64_t address,
+                             std::uint32_t alignment) {
   if (address % alignment == 0) return;
   report_.errorOf(thread, Diag::EmulatedOperand, site, 0,
                   "an address that ends in " + std::to_string(address % alignment),
@@ -68,7 +68,7 @@ void Run::requireAligned(Thread &thread, std::uint32_t site, std::uint64_t addre
   abandon(thread);
 }
 
-void Run::requireUnits(Thread &thread, std::uint32_t site, std::uint32_t bytes) {
+void GridRun::requireUnits(Thread &thread, std::uint32_t site, std::uint32_t bytes) {
   if (bytes % kBulkUnit == 0) return;
   report_.errorOf(thread, Diag::EmulatedOperand, site, 0, std::to_string(bytes) + " bytes",
                   std::string("they must be a multiple of 16"));
@@ -76,7 +76,7 @@ void Run::requireUnits(Thread &thread, std::uint32_t site, std::uint32_t bytes) 
 }
 
 /// Whether there is a map that a copy can be given.
-bool Run::readMap(Thread &thread, std::uint32_t site, std::uint64_t address, TensorMap &map) {
+bool GridRun::readMap(Thread &thread, std::uint32_t site, std::uint64_t address, TensorMap &map) {
   const AccessSite facts = bulkAccess(AccessMode::Read, Space::Generic, sizeof(TensorMap));
   const std::byte *bytes =
       memory_.access({thread, site, facts, thread.order.id(), thread.order.tick()}, address);
@@ -88,7 +88,7 @@ bool Run::readMap(Thread &thread, std::uint32_t site, std::uint64_t address, Ten
   return false;
 }
 
-TensorMap Run::tensorMap(Thread &thread, std::uint32_t site, std::uint64_t address) {
+TensorMap GridRun::tensorMap(Thread &thread, std::uint32_t site, std::uint64_t address) {
   requireAligned(thread, site, address, alignof(TensorMap));
   TensorMap map;
   if (!readMap(thread, site, address, map)) abandon(thread);
@@ -96,7 +96,7 @@ TensorMap Run::tensorMap(Thread &thread, std::uint32_t site, std::uint64_t addre
 }
 
 /// A copy that is to end at a barrier, with a number of its own; what it copies is not in it yet.
-Completion Run::bulkLoad(Thread &thread, std::uint32_t site, std::uint64_t barrier) {
+Completion GridRun::bulkLoad(Thread &thread, std::uint32_t site, std::uint64_t barrier) {
   const std::uint32_t phase = bulkBarrier(thread, site, barrier).phase;
   const IdleAgent agent = idleAgent(thread);
   return {.issuer = &thread,
@@ -107,21 +107,21 @@ Completion Run::bulkLoad(Thread &thread, std::uint32_t site, std::uint64_t barri
           .tick = agent.tick};
 }
 
-void Run::endAtBarrier(Thread &thread, Completion load, std::int64_t bytes,
-                       std::vector<Copy> copies) {
+void GridRun::endAtBarrier(Thread &thread, Completion load, std::int64_t bytes,
+                           std::vector<Copy> copies) {
   load.bytes = bytes;
   load.copies = std::move(copies);
   thread.block->completions.push_back(std::move(load));
   copiesFly_ = true;
 }
 
-void Run::requireBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
+void GridRun::requireBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
   requireUnits(thread, site, operands.bytes);
   requireAligned(thread, site, operands.to, kBulkUnit);
   requireAligned(thread, site, operands.from, kBulkUnit);
 }
 
-void Run::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &operands) {
+void GridRun::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &operands) {
   Completion load = bulkLoad(thread, site, operands.barrier);
   requireBulk(thread, site, {operands.to, operands.from, operands.bytes});
   const IdleAgent agent{load.by, load.tick};
@@ -137,9 +137,9 @@ void Run::loadBulk(Thread &thread, std::uint32_t site, const BulkOperands &opera
   endAtBarrier(thread, std::move(load), operands.bytes, {copy});
 }
 
-std::optional<std::vector<Copy>> Run::loadedParts(Thread &thread, std::uint32_t site,
-                                                  const IdleAgent &agent, const TensorMap &map,
-                                                  const BoxOperands &operands) {
+std::optional<std::vector<Copy>> GridRun::loadedParts(Thread &thread, std::uint32_t site,
+                                                      const IdleAgent &agent, const TensorMap &map,
+                                                      const BoxOperands &operands) {
   std::vector<Copy> parts;
   for (const BoxPiece &piece : piecesOf(map, operands.first)) {
     Copy copy{.site = site};
@@ -159,7 +159,7 @@ std::optional<std::vector<Copy>> Run::loadedParts(Thread &thread, std::uint32_t 
   return parts;
 }
 
-void Run::loadBox(Thread &thread, std::uint32_t site, const BoxOperands &operands) {
+void GridRun::loadBox(Thread &thread, std::uint32_t site, const BoxOperands &operands) {
   Completion load = bulkLoad(thread, site, operands.barrier);
   const TensorMap map = tensorMap(thread, site, operands.map);
   requireAligned(thread, site, operands.shared, kBoxAlignment);
@@ -171,7 +171,7 @@ void Run::loadBox(Thread &thread, std::uint32_t site, const BoxOperands &operand
 // --- from shared memory ---
 
 /// No destination after an error that ends the run.
-Copy Run::storedPart(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
+Copy GridRun::storedPart(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
   const Tick tick = thread.stores.nextTick();
   const IdleAgent taker{agents_.of(thread.order.id(), Queue::BulkReads), tick};
   const IdleAgent giver{agents_.of(thread.order.id(), Queue::BulkWrites), tick};
@@ -185,7 +185,7 @@ Copy Run::storedPart(Thread &thread, std::uint32_t site, const CopyOperands &ope
   return copy;
 }
 
-void Run::storeBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
+void GridRun::storeBulk(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
   thread.site = site;
   requireBulk(thread, site, operands);
   const Copy part = storedPart(thread, site, operands);
@@ -194,9 +194,9 @@ void Run::storeBulk(Thread &thread, std::uint32_t site, const CopyOperands &oper
   copiesFly_ = true;
 }
 
-std::optional<std::vector<Copy>> Run::storedParts(Thread &thread, std::uint32_t site,
-                                                  const TensorMap &map,
-                                                  const BoxOperands &operands) {
+std::optional<std::vector<Copy>> GridRun::storedParts(Thread &thread, std::uint32_t site,
+                                                      const TensorMap &map,
+                                                      const BoxOperands &operands) {
   std::vector<Copy> parts;
   for (const BoxPiece &piece : piecesOf(map, operands.first)) {
     if (piece.address == 0) continue;
@@ -209,7 +209,7 @@ std::optional<std::vector<Copy>> Run::storedParts(Thread &thread, std::uint32_t 
   return parts;
 }
 
-void Run::storeBox(Thread &thread, std::uint32_t site, const BoxOperands &operands) {
+void GridRun::storeBox(Thread &thread, std::uint32_t site, const BoxOperands &operands) {
   thread.site = site;
   const TensorMap map = tensorMap(thread, site, operands.map);
   requireAligned(thread, site, operands.shared, kBoxAlignment);
@@ -219,7 +219,8 @@ void Run::storeBox(Thread &thread, std::uint32_t site, const BoxOperands &operan
   copiesFly_ = true;
 }
 
-void Run::awaitStores(Thread &thread, std::uint32_t site, std::uint64_t groups, bool onlyTaken) {
+void GridRun::awaitStores(Thread &thread, std::uint32_t site, std::uint64_t groups,
+                          bool onlyTaken) {
   thread.site = site;
   const ThreadId id = thread.order.id();
   thread.order.seeLanded(agents_.of(id, Queue::BulkReads), thread.stores.awaitTaken(groups));
@@ -229,7 +230,7 @@ void Run::awaitStores(Thread &thread, std::uint32_t site, std::uint64_t groups, 
 
 /// What goes to global memory arrives by the end of the kernel; what is in shared memory is there
 /// only as long as the block.
-void Run::endStores(Thread &thread) {
+void GridRun::endStores(Thread &thread) {
   if (const auto pending = thread.stores.pending())
     report_.error(Diag::EmulatedNeverAwaited, *pending, thread.site, code_.sites[*pending].what,
                   report_.text(thread.order.id()), toText(code_.sites[thread.site].where));

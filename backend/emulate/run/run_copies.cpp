@@ -1,4 +1,4 @@
-#include "backend/emulate/run/run.h"
+#include "backend/emulate/run/grid_run.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 namespace imbrex::emulate {
 
 /// What a copy touches, at the time of its issue; no destination after an error that ends the run.
-Copy Run::checkedCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
+Copy GridRun::checkedCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
   const auto &facts = std::get<CopySite>(code_.sites[site].facts);
   Copy copy{.bytes = operands.bytes, .zeros = facts.to.bytes - operands.bytes, .site = site};
   const ThreadId queue = agents_.of(thread.order.id(), Queue::Copies);
@@ -28,13 +28,13 @@ Copy Run::checkedCopy(Thread &thread, std::uint32_t site, const CopyOperands &op
 }
 
 /// AMD's loads to LDS take one address for all lanes, which the compiler reads from the first.
-void Run::checkLaneBase(const Thread &thread, std::uint32_t site, std::uint64_t base) {
+void GridRun::checkLaneBase(const Thread &thread, std::uint32_t site, std::uint64_t base) {
   const auto other =
       thread.block->laneBases.differing({thread.warp, site, thread.meetings, thread.lane, base});
   if (other) report_.errorOf(thread, Diag::EmulatedNotUniform, site, 0, std::int64_t{*other});
 }
 
-void Run::startCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
+void GridRun::startCopy(Thread &thread, std::uint32_t site, const CopyOperands &operands) {
   const auto &facts = std::get<CopySite>(code_.sites[site].facts);
   thread.site = site;
   if (operands.bytes > facts.to.bytes) {
@@ -54,7 +54,7 @@ void Run::startCopy(Thread &thread, std::uint32_t site, const CopyOperands &oper
     recorder_.touch(thread, site, operands.from, false);
 }
 
-std::uint64_t Run::makeBuffer(const Buffer &buffer) {
+std::uint64_t GridRun::makeBuffer(const BufferResource &buffer) {
   const auto [number, isNew] = bufferNumbers_.try_emplace(buffer, buffers_.size());
   if (isNew) buffers_.push_back(buffer);
   return number->second;
@@ -63,9 +63,9 @@ std::uint64_t Run::makeBuffer(const Buffer &buffer) {
 /// Words beyond the buffer's size are zeros when they are read, and are not written ("AMD Instinct
 /// MI300" ISA, 9.1.5.1, "Range checking"). The scalar offset is not part of what is compared (LLVM,
 /// IntrinsicsAMDGPU.td).
-CopyOperands Run::withinBuffer(const BufferOperands &operands, std::uint32_t wanted) const {
+CopyOperands GridRun::withinBuffer(const BufferOperands &operands, std::uint32_t wanted) const {
   constexpr std::uint32_t kWord = 4;
-  const Buffer &buffer = buffers_.at(operands.buffer);
+  const BufferResource &buffer = buffers_.at(operands.buffer);
   const std::uint64_t left =
       buffer.records > operands.offset ? buffer.records - operands.offset : 0;
   std::uint32_t bytes = wanted;
@@ -76,12 +76,12 @@ CopyOperands Run::withinBuffer(const BufferOperands &operands, std::uint32_t wan
           .parameter = buffer.parameter};
 }
 
-void Run::startBufferCopy(Thread &thread, std::uint32_t site, const BufferOperands &operands) {
+void GridRun::startBufferCopy(Thread &thread, std::uint32_t site, const BufferOperands &operands) {
   const std::uint32_t wanted = std::get<CopySite>(code_.sites[site].facts).from.bytes;
   startCopy(thread, site, withinBuffer(operands, wanted));
 }
 
-void Run::accessBuffer(Thread &thread, std::uint32_t site, const BufferOperands &operands) {
+void GridRun::accessBuffer(Thread &thread, std::uint32_t site, const BufferOperands &operands) {
   AccessSite facts = std::get<AccessSite>(code_.sites[site].facts);
   const CopyOperands within = withinBuffer(operands, facts.bytes);
   facts.bytes = within.bytes;
@@ -98,7 +98,7 @@ void Run::accessBuffer(Thread &thread, std::uint32_t site, const BufferOperands 
     std::copy_n(memory, facts.bytes, words);
 }
 
-void Run::awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups) {
+void GridRun::awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups) {
   thread.site = site;
   const Tick over = thread.copies.await(groups);
   const ThreadId queue = agents_.of(thread.order.id(), Queue::Copies);
@@ -112,7 +112,7 @@ void Run::awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups) 
 
 /// PTX ISA 9.0, 9.7.9.25.1 lets those wait who access the result, and does not say that the end of
 /// a thread waits for anybody. When all have ended, the memory is another block's.
-void Run::endCopies(Thread &thread) {
+void GridRun::endCopies(Thread &thread) {
   endStores(thread);
   const std::optional<Copy> pending = thread.copies.pending();
   if (!pending) return;
@@ -120,8 +120,8 @@ void Run::endCopies(Thread &thread) {
                   toText(code_.sites[thread.site].where));
 }
 
-void Run::landSome() {
-  for (const std::unique_ptr<Block> &block : blocks_) {
+void GridRun::landSome() {
+  for (const std::unique_ptr<ThreadBlock> &block : blocks_) {
     for (const std::unique_ptr<Thread> &thread : block->threads) {
       thread->copies.landSome(random_);
       thread->stores.landSome(random_);

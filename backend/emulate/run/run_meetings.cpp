@@ -1,4 +1,4 @@
-#include "backend/emulate/run/run.h"
+#include "backend/emulate/run/grid_run.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -9,13 +9,15 @@ namespace {
 
 std::uint64_t bit(std::uint32_t lane) { return std::uint64_t{1} << lane; }
 
-Thread &laneOf(const Block &block, std::uint32_t warpSize, std::uint32_t warp, std::uint32_t lane) {
+Thread &laneOf(const ThreadBlock &block, std::uint32_t warpSize, std::uint32_t warp,
+               std::uint32_t lane) {
   return *block.threads[std::size_t{warp} * warpSize + lane];
 }
 
 } // namespace
 
-std::uint64_t Run::lanesWhere(const Block &block, std::uint32_t warp, auto &&condition) const {
+std::uint64_t GridRun::lanesWhere(const ThreadBlock &block, std::uint32_t warp,
+                                  auto &&condition) const {
   std::uint64_t mask = 0;
   for (std::uint32_t lane = 0; lane < code_.warpSize; ++lane) {
     if (std::size_t{warp} * code_.warpSize + lane >= block.threads.size()) break;
@@ -27,7 +29,7 @@ std::uint64_t Run::lanesWhere(const Block &block, std::uint32_t warp, auto &&con
 // --- warps ---
 
 /// The lanes that a thread's warp call names.
-std::uint64_t Run::calledLanes(const Thread &thread) const {
+std::uint64_t GridRun::calledLanes(const Thread &thread) const {
   const auto &facts = std::get<WarpSite>(code_.sites[thread.site].facts);
   if (facts.maskOperand == kAllLanes) return code_.warpSize < 64 ? bit(code_.warpSize) - 1 : ~0ull;
   if (facts.maskOperand >= 0)
@@ -36,7 +38,7 @@ std::uint64_t Run::calledLanes(const Thread &thread) const {
                     [](const Thread &t) { return t.state != ThreadState::Exited; });
 }
 
-std::uint64_t Run::meetWarp(Thread &thread, std::uint32_t site, const Operands &operands) {
+std::uint64_t GridRun::meetWarp(Thread &thread, std::uint32_t site, const Operands &operands) {
   thread.site = site;
   thread.operands = operands;
   if ((calledLanes(thread) & bit(thread.lane)) == 0) {
@@ -49,7 +51,7 @@ std::uint64_t Run::meetWarp(Thread &thread, std::uint32_t site, const Operands &
 }
 
 /// The lanes that meet where a thread waits, none while some are missing.
-std::uint64_t Run::meetingLanes(const Thread &thread, bool isAtRest) const {
+std::uint64_t GridRun::meetingLanes(const Thread &thread, bool isAtRest) const {
   const auto &facts = std::get<WarpSite>(code_.sites[thread.site].facts);
   const std::uint64_t called = calledLanes(thread);
   const std::uint64_t here = lanesWhere(*thread.block, thread.warp, [&](const Thread &other) {
@@ -63,8 +65,8 @@ std::uint64_t Run::meetingLanes(const Thread &thread, bool isAtRest) const {
 }
 
 /// False, and an error reported, where lanes can't do together what they have met for.
-bool Run::operateTogether(const WarpSite &facts, llvm::ArrayRef<Thread *> threads,
-                          std::uint64_t lanes) {
+bool GridRun::operateTogether(const WarpSite &facts, llvm::ArrayRef<Thread *> threads,
+                              std::uint64_t lanes) {
   const auto complain = [&](Diag kind, const LaneFault &fault) {
     const auto *asking = llvm::find_if(threads, [&](Thread *t) { return t->lane == fault.lane; });
     const std::uint32_t site = (*asking)->site;
@@ -88,8 +90,8 @@ bool Run::operateTogether(const WarpSite &facts, llvm::ArrayRef<Thread *> thread
   return !fault;
 }
 
-void Run::completeMeeting(Block &block, std::uint32_t warp, const Thread &first,
-                          std::uint64_t lanes) {
+void GridRun::completeMeeting(ThreadBlock &block, std::uint32_t warp, const Thread &first,
+                              std::uint64_t lanes) {
   const auto &facts = std::get<WarpSite>(code_.sites[first.site].facts);
   std::vector<Thread *> threads;
   for (std::uint64_t rest = lanes; rest != 0; rest &= rest - 1)
@@ -104,7 +106,7 @@ void Run::completeMeeting(Block &block, std::uint32_t warp, const Thread &first,
   }
 }
 
-bool Run::completeMeetings(Block &block, std::uint32_t warp) {
+bool GridRun::completeMeetings(ThreadBlock &block, std::uint32_t warp) {
   const bool isAtRest = !hasRunnable(block, warp);
   const std::uint64_t waiting =
       lanesWhere(block, warp, [](const Thread &t) { return t.state == ThreadState::AtWarpCall; });
@@ -121,7 +123,7 @@ bool Run::completeMeetings(Block &block, std::uint32_t warp) {
 
 /// After the lanes of a warp have run as far as they could: let those go on that have met. Where
 /// none has, and one waits for others of its warp, it waits in vain.
-void Run::settleWarp(Block &block, std::uint32_t warp) {
+void GridRun::settleWarp(ThreadBlock &block, std::uint32_t warp) {
   while (!isStopped_ && completeMeetings(block, warp)) {
   }
   if (isStopped_ || hasRunnable(block, warp)) return;
@@ -136,7 +138,8 @@ void Run::settleWarp(Block &block, std::uint32_t warp) {
       laneOf(block, code_.warpSize, warp, static_cast<std::uint32_t>(std::countr_zero(waiting))));
 }
 
-void Run::reportDivergence(const Block &block, std::uint32_t warp, const Thread &waiting) {
+void GridRun::reportDivergence(const ThreadBlock &block, std::uint32_t warp,
+                               const Thread &waiting) {
   const std::uint64_t here = lanesWhere(block, warp, [&](const Thread &t) {
     return t.state == ThreadState::AtWarpCall && t.site == waiting.site &&
            calledLanes(t) == calledLanes(waiting);
@@ -157,7 +160,7 @@ void Run::reportDivergence(const Block &block, std::uint32_t warp, const Thread 
 
 /// Everybody sees what everybody has published: by fences of this scope, or, where there is none
 /// (MemoryScope::Thread), all that was done until now.
-void Run::orderMeeting(llvm::ArrayRef<Thread *> threads, MemoryScope fences) {
+void GridRun::orderMeeting(llvm::ArrayRef<Thread *> threads, MemoryScope fences) {
   ClockJoiner &join = memory_.joiner();
   Clock all;
   std::vector<std::pair<std::uint32_t, Tick>> ticks;
@@ -177,7 +180,7 @@ void Run::orderMeeting(llvm::ArrayRef<Thread *> threads, MemoryScope fences) {
   }
 }
 
-void Run::meetBlock(Thread &thread, std::uint32_t site, const Operands &operands) {
+void GridRun::meetBlock(Thread &thread, std::uint32_t site, const Operands &operands) {
   const auto &facts = std::get<MeetingSite>(code_.sites[site].facts);
   BlockMeeting &meeting = thread.block->meetings[operands[0]];
   const auto elsewhere = std::ranges::find_if(meeting.waiting, [&](const Thread *other) {
@@ -210,7 +213,7 @@ void Run::meetBlock(Thread &thread, std::uint32_t site, const Operands &operands
   pause(thread);
 }
 
-void Run::arriveEarly(Thread &thread, BlockMeeting &meeting) {
+void GridRun::arriveEarly(Thread &thread, BlockMeeting &meeting) {
   const auto &facts = std::get<MeetingSite>(code_.sites[thread.site].facts);
   ++thread.arrivals[thread.operands[0]];
   const Publication published =
@@ -218,7 +221,7 @@ void Run::arriveEarly(Thread &thread, BlockMeeting &meeting) {
   meeting.published = memory_.joiner()(meeting.published, clockOf(thread.order.id(), published));
 }
 
-void Run::seeMeeting(Thread &thread, const BlockMeeting &meeting) {
+void GridRun::seeMeeting(Thread &thread, const BlockMeeting &meeting) {
   const auto &facts = std::get<MeetingSite>(code_.sites[thread.site].facts);
   if (facts.ordersMemory)
     thread.order.see(meeting.complete, memory_.joiner());
@@ -226,7 +229,7 @@ void Run::seeMeeting(Thread &thread, const BlockMeeting &meeting) {
     thread.order.seeAtFence(MemoryScope::Block, meeting.complete, memory_.joiner());
 }
 
-void Run::completeMeeting(BlockMeeting &meeting) {
+void GridRun::completeMeeting(BlockMeeting &meeting) {
   std::vector<Thread *> met;
   for (Thread *thread : meeting.waiting)
     if (std::get<MeetingSite>(code_.sites[thread->site].facts).action == MeetingAction::Meet)
@@ -247,7 +250,7 @@ void Run::completeMeeting(BlockMeeting &meeting) {
 }
 
 /// Nobody of the block can go on: somebody waits where others never arrive.
-void Run::reportStuck(const Block &block) {
+void GridRun::reportStuck(const ThreadBlock &block) {
   isStopped_ = true;
   if (reportStuckPhases(block)) return;
   const auto waits = [](const auto &t) { return t->state == ThreadState::AtMeeting; };

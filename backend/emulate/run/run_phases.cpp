@@ -1,4 +1,4 @@
-#include "backend/emulate/run/run.h"
+#include "backend/emulate/run/grid_run.h"
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ std::uint64_t stateOf(const PhaseBarrier &barrier) {
 } // namespace
 
 /// The bytes of a barrier, which are neither anybody's data nor another barrier.
-void Run::touchBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
+void GridRun::touchBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
   AccessSite facts;
   facts.mode = AccessMode::Write;
   facts.space = Space::Shared;
@@ -32,9 +32,9 @@ void Run::touchBarrier(Thread &thread, std::uint32_t site, std::uint64_t address
     abandon(thread);
 }
 
-void Run::makeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address,
-                      std::uint32_t arrivals) {
-  Block &block = *thread.block;
+void GridRun::makeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address,
+                          std::uint32_t arrivals) {
+  ThreadBlock &block = *thread.block;
   thread.site = site;
   touchBarrier(thread, site, address);
   if (arrivals < 1 || arrivals > kMostArrivals) {
@@ -53,8 +53,8 @@ void Run::makeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address,
   thread.order.seeLanded(id, 1);
 }
 
-void Run::unmakeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
-  Block &block = *thread.block;
+void GridRun::unmakeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
+  ThreadBlock &block = *thread.block;
   PhaseBarrier &barrier = knownBarrier(thread, site, address);
   reportUnanswered(barrier);
   // Who still waits will find that there is none.
@@ -66,7 +66,7 @@ void Run::unmakeBarrier(Thread &thread, std::uint32_t site, std::uint64_t addres
 }
 
 /// The barrier at an address, of which the thread knows; null after an error that ends the run.
-PhaseBarrier *Run::findBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
+PhaseBarrier *GridRun::findBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
   thread.site = site;
   PhaseBarriers &barriers = thread.block->phaseBarriers;
   const auto found = barriers.find(offsetOf(address));
@@ -81,23 +81,23 @@ PhaseBarrier *Run::findBarrier(Thread &thread, std::uint32_t site, std::uint64_t
   return nullptr;
 }
 
-PhaseBarrier &Run::knownBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
+PhaseBarrier &GridRun::knownBarrier(Thread &thread, std::uint32_t site, std::uint64_t address) {
   PhaseBarrier *barrier = findBarrier(thread, site, address);
   if (barrier == nullptr) abandon(thread);
   return *barrier;
 }
 
 /// An arrival counts in the phase that runs when it comes.
-void Run::checkArrival(const Thread &thread, std::uint32_t site, const PhaseBarrier &barrier,
-                       std::uint32_t known) {
+void GridRun::checkArrival(const Thread &thread, std::uint32_t site, const PhaseBarrier &barrier,
+                           std::uint32_t known) {
   if (known >= barrier.phase) return;
   report_.errorOf(thread, Diag::EmulatedEarlyArrival, site, barrier.madeAt,
                   std::int64_t{barrier.phase}, toText(code_.sites[barrier.madeAt].where),
                   std::int64_t{barrier.phase} - 1);
 }
 
-void Run::expectBytes(Thread &thread, std::uint32_t site, PhaseBarrier &barrier,
-                      std::int64_t bytes) {
+void GridRun::expectBytes(Thread &thread, std::uint32_t site, PhaseBarrier &barrier,
+                          std::int64_t bytes) {
   barrier.bytes += bytes;
   if (std::abs(barrier.bytes) <= kMostBytes) return;
   report_.errorOf(thread, Diag::EmulatedOperand, site, 0,
@@ -106,7 +106,7 @@ void Run::expectBytes(Thread &thread, std::uint32_t site, PhaseBarrier &barrier,
   abandon(thread);
 }
 
-std::uint64_t Run::arriveAtPhase(Thread &thread, std::uint32_t site, const Arrival &arrival) {
+std::uint64_t GridRun::arriveAtPhase(Thread &thread, std::uint32_t site, const Arrival &arrival) {
   const auto &facts = std::get<PhaseSite>(code_.sites[site].facts);
   PhaseBarrier &barrier = knownBarrier(thread, site, arrival.address);
   checkArrival(thread, site, barrier, *barrier.knownPhases(thread.order.seen()));
@@ -131,7 +131,7 @@ std::uint64_t Run::arriveAtPhase(Thread &thread, std::uint32_t site, const Arriv
 }
 
 /// The phase ends when all have come; who waits for it goes on.
-void Run::settlePhase(Block &block, PhaseBarrier &barrier) {
+void GridRun::settlePhase(ThreadBlock &block, PhaseBarrier &barrier) {
   ++block.changes;
   if (!barrier.isComplete()) return;
   const std::uint32_t ended = barrier.phase;
@@ -145,8 +145,8 @@ void Run::settlePhase(Block &block, PhaseBarrier &barrier) {
 
 /// The phase that a thread asks for. A parity is that of the last phase that the thread knows to be
 /// over, which may be the one before the first, or of the next one.
-std::int64_t Run::askedPhase(const Thread &thread, const PhaseBarrier &barrier,
-                             const PhaseSite &facts, std::uint64_t what) const {
+std::int64_t GridRun::askedPhase(const Thread &thread, const PhaseBarrier &barrier,
+                                 const PhaseSite &facts, std::uint64_t what) const {
   if (!facts.asksByParity) return static_cast<std::int64_t>(what & 0xffffffff);
   const std::int64_t next = *barrier.knownPhases(thread.order.seen());
   return (next & 1) == static_cast<std::int64_t>(what & 1) ? next : next - 1;
@@ -154,7 +154,7 @@ std::int64_t Run::askedPhase(const Thread &thread, const PhaseBarrier &barrier,
 
 /// Until something changes. A thread is told "not yet" now and then: by chance, and where nobody of
 /// its block can go on.
-void Run::waitForPhase(Thread &thread, PhaseBarrier &barrier) {
+void GridRun::waitForPhase(Thread &thread, PhaseBarrier &barrier) {
   const std::uint64_t changes = thread.block->changes;
   if (thread.toldAt != changes && (random_() & 1) != 0) {
     thread.toldAt = changes;
@@ -165,8 +165,8 @@ void Run::waitForPhase(Thread &thread, PhaseBarrier &barrier) {
   pause(thread);
 }
 
-bool Run::awaitPhase(Thread &thread, std::uint32_t site, std::uint64_t address,
-                     std::uint64_t what) {
+bool GridRun::awaitPhase(Thread &thread, std::uint32_t site, std::uint64_t address,
+                         std::uint64_t what) {
   const auto &facts = std::get<PhaseSite>(code_.sites[site].facts);
   PhaseBarrier &before = knownBarrier(thread, site, address);
   const std::int64_t asked = askedPhase(thread, before, facts, what);
@@ -184,7 +184,8 @@ bool Run::awaitPhase(Thread &thread, std::uint32_t site, std::uint64_t address,
   return true;
 }
 
-void Run::answer(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std::int64_t asked) {
+void GridRun::answer(Thread &thread, std::uint32_t site, PhaseBarrier &barrier,
+                     std::int64_t asked) {
   const auto &facts = std::get<PhaseSite>(code_.sites[site].facts);
   if (facts.ordersMemory) {
     thread.order.see(barrier.ended, memory_.joiner());
@@ -199,8 +200,8 @@ void Run::answer(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std:
 
 // --- what comes by itself ---
 
-void Run::signalPhase(Thread &thread, std::uint32_t site, std::uint64_t address,
-                      std::uint32_t more) {
+void GridRun::signalPhase(Thread &thread, std::uint32_t site, std::uint64_t address,
+                          std::uint32_t more) {
   PhaseBarrier &barrier = knownBarrier(thread, site, address);
   checkArrival(thread, site, barrier, *barrier.knownPhases(thread.order.seen()));
   barrier.lacking += more;
@@ -214,7 +215,7 @@ void Run::signalPhase(Thread &thread, std::uint32_t site, std::uint64_t address,
   copiesFly_ = true;
 }
 
-void Run::complete(Block &block, std::size_t completion) {
+void GridRun::complete(ThreadBlock &block, std::size_t completion) {
   const Completion done = std::move(block.completions[completion]);
   block.completions.erase(block.completions.begin() + static_cast<std::ptrdiff_t>(completion));
   if (done.copies.empty()) done.issuer->copies.landUpTo(done.tick);
@@ -244,7 +245,7 @@ void Run::complete(Block &block, std::size_t completion) {
 }
 
 /// Copies whose landing nobody has asked for.
-void Run::reportUnanswered(const PhaseBarrier &barrier) {
+void GridRun::reportUnanswered(const PhaseBarrier &barrier) {
   for (const PhaseBarrier::UnobservedArrival &one : barrier.unanswered) {
     if (one.tick != 0 && one.issuer->copies.isOver(one.tick)) continue;
     report_.errorOf(*one.issuer, Diag::EmulatedNeverAwaited, one.site, one.issuer->site,
@@ -252,13 +253,13 @@ void Run::reportUnanswered(const PhaseBarrier &barrier) {
   }
 }
 
-void Run::endBlock(Block &block) {
+void GridRun::endBlock(ThreadBlock &block) {
   while (!block.completions.empty() && !isStopped_) complete(block, 0);
   for (const auto &[offset, barrier] : block.phaseBarriers) reportUnanswered(barrier);
 }
 
 /// Nobody of the block can go on. True: somebody can now.
-bool Run::unstick(Block &block) {
+bool GridRun::unstick(ThreadBlock &block) {
   if (!block.completions.empty()) {
     complete(block, random_() % block.completions.size());
     return true;
@@ -275,7 +276,7 @@ bool Run::unstick(Block &block) {
 }
 
 /// Who waits where for which phase. False: nobody waits for one.
-bool Run::reportStuckPhases(const Block &block) {
+bool GridRun::reportStuckPhases(const ThreadBlock &block) {
   bool isAny = false;
   for (const std::unique_ptr<Thread> &thread : block.threads) {
     if (thread->state != ThreadState::AtPhase) continue;

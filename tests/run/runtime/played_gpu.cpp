@@ -212,9 +212,9 @@ std::string PlayedGpu::runOrSay(const fake::SeenLaunch &launch) {
     return "a block is given " + std::to_string(launch.sharedBytes) + " bytes";
 
   Diagnostics diagnostics;
-  const auto program = emulate::Program::compile(*expected.code.copy(), machine_,
-                                                 expected.code.interface, diagnostics);
-  emulate::Options options;
+  const auto program = emulate::EmulatedProgram::compile(*expected.code.copy(), machine_,
+                                                         expected.code.interface, diagnostics);
+  emulate::EmulatorOptions options;
   options.observations = {reinterpret_cast<std::uint64_t *>(arguments.observations),
                           driver_.bytesBehind(arguments.observations) / sizeof(std::uint64_t)};
   ir::Grid grid;

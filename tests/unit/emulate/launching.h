@@ -111,7 +111,7 @@ public:
     Diagnostics diagnostics;
     if (!program_) program_ = compile(diagnostics);
     if (program_) {
-      emulate::Options options;
+      emulate::EmulatorOptions options;
       options.seed = seed;
       options.delivery = delivery_;
       options.numerics = numerics_;
@@ -132,7 +132,7 @@ private:
     return *this;
   }
 
-  std::unique_ptr<emulate::Program> compile(Diagnostics &diagnostics) {
+  std::unique_ptr<emulate::EmulatedProgram> compile(Diagnostics &diagnostics) {
     llvm::LLVMContext context;
     llvm::SMDiagnostic problem;
     const auto module = llvm::parseAssemblyString(text_.text(), problem, context);
@@ -141,7 +141,7 @@ private:
     if (!module) problem.print("k.ll", stream);
     REQUIRE_MESSAGE(module != nullptr, text);
     REQUIRE_MESSAGE(!llvm::verifyModule(*module, &stream), text);
-    return emulate::Program::compile(*module, *machine_, interface_, diagnostics);
+    return emulate::EmulatedProgram::compile(*module, *machine_, interface_, diagnostics);
   }
 
   LocatedText text_;
@@ -152,7 +152,7 @@ private:
   emulate::Numerics numerics_ = emulate::Numerics::Exact;
   bool warpsMeetAnywhere_ = false;
   std::vector<ir::Argument> arguments_;
-  std::unique_ptr<emulate::Program> program_;
+  std::unique_ptr<emulate::EmulatedProgram> program_;
 };
 
 /// Whether a report names all of these.

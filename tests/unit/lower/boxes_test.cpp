@@ -61,7 +61,8 @@ public:
         isAssumed ? assumptionsFor(kernel_) : analysis::Assumptions{};
     code_ = compileForGpu(kernel_, target::gpuTarget(machine), assumed, diagnostics_);
     REQUIRE_MESSAGE(code_, diagnostics_.render());
-    program_ = emulate::Program::compile(*code_->module, machine, code_->interface, diagnostics_);
+    program_ =
+        emulate::EmulatedProgram::compile(*code_->module, machine, code_->interface, diagnostics_);
     REQUIRE_MESSAGE(program_, diagnostics_.render());
   }
 
@@ -83,7 +84,7 @@ private:
   Diagnostics diagnostics_;
   ir::Kernel kernel_;
   std::optional<GpuCode> code_;
-  std::unique_ptr<emulate::Program> program_;
+  std::unique_ptr<emulate::EmulatedProgram> program_;
 };
 
 template <class MakeLaunch>

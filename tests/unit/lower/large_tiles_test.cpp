@@ -78,7 +78,7 @@ kernel @k(%x: ptr<const i64>, %y: ptr<const i64>, %z: ptr<i64>) stage tiles {
       REQUIRE_MESSAGE(code, diagnostics.render());
       CHECK(code->interface.threads == threads);
       const auto program =
-          emulate::Program::compile(*code->copy(), *machine, code->interface, diagnostics);
+          emulate::EmulatedProgram::compile(*code->copy(), *machine, code->interface, diagnostics);
       REQUIRE_MESSAGE(program, diagnostics.render());
       Numbers numbers = someNumbers();
       REQUIRE_MESSAGE(program->run({}, numbers.arguments(), {}, diagnostics), diagnostics.render());

@@ -84,7 +84,7 @@ bool checkAndSayWhetherWide(const std::string &text, const Matrix &of,
   const auto code = compileForGpu(compiled, target, assumed, diagnostics);
   REQUIRE_MESSAGE(code, diagnostics.render());
   const auto program =
-      emulate::Program::compile(*code->copy(), machine, code->interface, diagnostics);
+      emulate::EmulatedProgram::compile(*code->copy(), machine, code->interface, diagnostics);
   REQUIRE_MESSAGE(program, diagnostics.render());
   REQUIRE_MESSAGE(program->run({}, made.arguments(), {}, diagnostics), diagnostics.render());
   REQUIRE(made.written() == meant.written());
@@ -143,7 +143,7 @@ std::string reportOfTwoBlocks(std::int64_t apart, const machine::Machine &machin
                                   analysis::usualAssumptions(kernel), diagnostics);
   REQUIRE_MESSAGE(code, diagnostics.render());
   const auto program =
-      emulate::Program::compile(*code->copy(), machine, code->interface, diagnostics);
+      emulate::EmulatedProgram::compile(*code->copy(), machine, code->interface, diagnostics);
   REQUIRE_MESSAGE(program, diagnostics.render());
   program->run({{2, 1, 1}}, {view, {.scalar = static_cast<std::uint64_t>(apart)}}, {}, diagnostics);
   return diagnostics.render();

@@ -67,7 +67,7 @@ void compareQuotients(const std::string &element, const std::string &divisor,
                                   analysis::usualAssumptions(kernel), diagnostics);
   REQUIRE_MESSAGE(code, diagnostics.render());
   const auto program =
-      emulate::Program::compile(*code->module, machine, code->interface, diagnostics);
+      emulate::EmulatedProgram::compile(*code->module, machine, code->interface, diagnostics);
   REQUIRE_MESSAGE(program, diagnostics.render());
   REQUIRE_MESSAGE(program->run({}, viewsOf(emulated), {}, diagnostics), diagnostics.render());
   CHECK(emulated[1] == expected[1]);

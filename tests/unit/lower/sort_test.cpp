@@ -91,7 +91,7 @@ TEST_CASE("a sort of thousands is what the interpreter makes of it") {
       const auto code = compileForGpu(compiled, target, {}, diagnostics);
       REQUIRE_MESSAGE(code, diagnostics.render());
       const auto program =
-          emulate::Program::compile(*code->copy(), *machine, code->interface, diagnostics);
+          emulate::EmulatedProgram::compile(*code->copy(), *machine, code->interface, diagnostics);
       REQUIRE_MESSAGE(program, diagnostics.render());
       for (const std::uint64_t seed : {0, 1}) {
         CAPTURE(seed);
@@ -174,7 +174,7 @@ void checkAgainstInterpreter(const Selection &of, const machine::Machine &machin
                                   analysis::usualAssumptions(kernel), diagnostics);
   REQUIRE_MESSAGE(code, diagnostics.render());
   const auto program =
-      emulate::Program::compile(*code->copy(), machine, code->interface, diagnostics);
+      emulate::EmulatedProgram::compile(*code->copy(), machine, code->interface, diagnostics);
   REQUIRE_MESSAGE(program, diagnostics.render());
   REQUIRE_MESSAGE(program->run({}, made.arguments(), {}, diagnostics), diagnostics.render());
   CHECK((made.to == meant.to));

@@ -1,4 +1,4 @@
-#include "backend/emulate/model/report.h"
+#include "backend/emulate/model/run_report.h"
 
 #include "backend/support/check.h"
 
@@ -12,7 +12,7 @@ std::array<std::int32_t, 3> blockIndex(const ir::Grid &grid, std::uint32_t numbe
 }
 
 /// Instructions of one line, as of an unrolled loop, make one mistake; without lines each its own.
-bool Report::isNew(Diag kind, std::uint32_t site, std::uint32_t otherSite) {
+bool RunReport::isNew(Diag kind, std::uint32_t site, std::uint32_t otherSite) {
   const auto place = [this](std::uint32_t number) {
     const Location &where = sites_[number].where;
     return where.known() ? toText(where) : std::to_string(number);
@@ -20,7 +20,7 @@ bool Report::isNew(Diag kind, std::uint32_t site, std::uint32_t otherSite) {
   return told_.size() < kMost && told_.emplace(kind, place(site), place(otherSite)).second;
 }
 
-std::string Report::text(ThreadId id) const {
+std::string RunReport::text(ThreadId id) const {
   const std::array<std::int32_t, 3> block = blockIndex(grid_, id.block);
   return "thread " + std::to_string(id.thread) + " (lane " + std::to_string(id.thread % warpSize_) +
          " of warp " + std::to_string(id.thread / warpSize_) + ") of block [" +
@@ -28,7 +28,7 @@ std::string Report::text(ThreadId id) const {
          std::to_string(block[2]) + "]";
 }
 
-std::string Report::stateText(const Thread &thread) const {
+std::string RunReport::stateText(const Thread &thread) const {
   const Site &site = sites_[thread.site];
   switch (thread.state) {
   case ThreadState::Exited: return "has exited at " + toText(site.where);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "backend/emulate/model/block.h"
 #include "backend/emulate/model/counters.h"
 #include "backend/emulate/model/site.h"
+#include "backend/emulate/model/thread_block.h"
 
 #include <map>
 
@@ -12,14 +12,14 @@ namespace imbrex::emulate {
 ///
 /// Lanes run one after the other here; what they would ask for together is the n-th time that each
 /// of them comes to a place.
-class Recorder {
+class AccessRecorder {
 public:
-  Recorder(const SiteTable &sites, std::uint32_t warpSize, std::uint32_t banks)
+  AccessRecorder(const SiteTable &sites, std::uint32_t warpSize, std::uint32_t banks)
       : sites_(sites), warpSize_(warpSize), banks_(banks) {}
 
   void touch(const Thread &thread, std::uint32_t site, std::uint64_t address, bool isShared);
   /// Nothing more comes from this block.
-  void leave(const Block &block);
+  void leave(const ThreadBlock &block);
   std::vector<AccessCounters> take();
 
 private:

@@ -1,4 +1,4 @@
-#include "backend/emulate/model/recorder.h"
+#include "backend/emulate/model/access_recorder.h"
 
 #include "backend/layout/bank_conflicts.h"
 
@@ -33,8 +33,8 @@ std::set<std::uint64_t> piecesOf(const auto &request, std::uint32_t bytes, std::
 
 } // namespace
 
-void Recorder::touch(const Thread &thread, std::uint32_t site, std::uint64_t address,
-                     bool isShared) {
+void AccessRecorder::touch(const Thread &thread, std::uint32_t site, std::uint64_t address,
+                           bool isShared) {
   Visits &visits = visits_[{thread.block->number, thread.warp, site}];
   visits.isShared = isShared;
   const std::uint32_t visit = visits.count[thread.lane]++;
@@ -44,7 +44,7 @@ void Recorder::touch(const Thread &thread, std::uint32_t site, std::uint64_t add
   request.addresses[thread.lane] = address;
 }
 
-void Recorder::leave(const Block &block) {
+void AccessRecorder::leave(const ThreadBlock &block) {
   const auto first = visits_.lower_bound({block.number, 0, 0});
   const auto last = visits_.lower_bound({block.number + 1, 0, 0});
   for (auto visit = first; visit != last; ++visit)
@@ -53,7 +53,7 @@ void Recorder::leave(const Block &block) {
   visits_.erase(first, last);
 }
 
-void Recorder::count(std::uint32_t site, const Request &request, bool isShared) {
+void AccessRecorder::count(std::uint32_t site, const Request &request, bool isShared) {
   AccessCounters &counters = bySite_[site];
   const Site &at = sites_[site];
   counters.where = at.where;
@@ -69,7 +69,7 @@ void Recorder::count(std::uint32_t site, const Request &request, bool isShared) 
     countGlobal(counters, request);
 }
 
-void Recorder::countGlobal(AccessCounters &counters, const Request &request) const {
+void AccessRecorder::countGlobal(AccessCounters &counters, const Request &request) const {
   const std::uint32_t bytes = counters.bytesPerLane;
   counters.sectors += piecesOf(request, bytes, kSectorBytes).size();
   counters.lines += piecesOf(request, bytes, kLineBytes).size();
@@ -79,7 +79,7 @@ void Recorder::countGlobal(AccessCounters &counters, const Request &request) con
 
 /// Lanes are served as many at a time as fill every bank once; a bank serves one word at a time, to
 /// any number of lanes.
-void Recorder::countShared(AccessCounters &counters, const Request &request) const {
+void AccessRecorder::countShared(AccessCounters &counters, const Request &request) const {
   const std::uint64_t words = std::max<std::uint64_t>(1, counters.bytesPerLane / kBankBytes);
   const auto together = std::min<std::uint64_t>(warpSize_, banks_ / words);
   for (std::uint32_t first = 0; first < warpSize_; first += static_cast<std::uint32_t>(together)) {
@@ -95,7 +95,7 @@ void Recorder::countShared(AccessCounters &counters, const Request &request) con
   }
 }
 
-std::vector<AccessCounters> Recorder::take() {
+std::vector<AccessCounters> AccessRecorder::take() {
   std::vector<AccessCounters> all;
   for (auto &[site, counters] : bySite_) all.push_back(std::move(counters));
   const auto place = [](const AccessCounters &c) { return std::pair(c.where.file, c.where.line); };

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "backend/emulate/model/access_recorder.h"
 #include "backend/emulate/model/agents.h"
 #include "backend/emulate/model/copy_operands.h"
 #include "backend/emulate/model/memory.h"
-#include "backend/emulate/model/recorder.h"
 #include "backend/emulate/options.h"
 #include "backend/emulate/run/amd_launch.h"
 
@@ -29,9 +29,9 @@ struct Code {
 
 struct EmulatedLaunch {
   ir::Grid grid;
-  Options options;
+  EmulatorOptions options;
   std::vector<std::uint64_t> arguments; ///< A word for each LLVM parameter.
-  std::vector<Region> regions;
+  std::vector<GlobalRegion> regions;
   ImplicitArguments implicit; ///< AMD.
   DispatchPacket packet;      ///< AMD.
 };
@@ -41,9 +41,9 @@ struct EmulatedLaunch {
 /// A thread runs until it waits for others, or has waited long enough for an atomic to change. Then
 /// its warp's other lanes run, then some other warp, in an order that the seed makes. Blocks come
 /// in the grid's order, several at a time as on a GPU, so that a block may wait for an earlier one.
-class Run {
+class GridRun {
 public:
-  Run(const Code &code, const EmulatedLaunch &launch, Diagnostics &diagnostics);
+  GridRun(const Code &code, const EmulatedLaunch &launch, Diagnostics &diagnostics);
   bool execute();
 
   const Code &code() const { return code_; }
@@ -70,7 +70,7 @@ public:
   /// Between the thread's words and what of the bytes is within the buffer.
   void accessBuffer(Thread &thread, std::uint32_t site, const BufferOperands &operands);
   /// What stands for a buffer in the thread's registers.
-  std::uint64_t makeBuffer(const Buffer &buffer);
+  std::uint64_t makeBuffer(const BufferResource &buffer);
   void awaitCopies(Thread &thread, std::uint32_t site, std::uint64_t groups);
   void makeBarrier(Thread &thread, std::uint32_t site, std::uint64_t address,
                    std::uint32_t arrivals);
@@ -97,26 +97,27 @@ private:
   static void runThread(void *thread);
   void admitBlocks();
   void tell(Counters &counters);
-  std::unique_ptr<Block> makeBlock(std::uint32_t number);
+  std::unique_ptr<ThreadBlock> makeBlock(std::uint32_t number);
   bool step();
-  void runWarp(Block &block, std::uint32_t warp);
-  bool hasRunnable(const Block &block, std::uint32_t warp) const;
+  void runWarp(ThreadBlock &block, std::uint32_t warp);
+  bool hasRunnable(const ThreadBlock &block, std::uint32_t warp) const;
 
   // Where threads meet: run_meetings.cpp.
-  std::uint64_t lanesWhere(const Block &block, std::uint32_t warp, auto &&condition) const;
+  std::uint64_t lanesWhere(const ThreadBlock &block, std::uint32_t warp, auto &&condition) const;
   std::uint64_t calledLanes(const Thread &thread) const;
   std::uint64_t meetingLanes(const Thread &thread, bool isAtRest) const;
-  bool completeMeetings(Block &block, std::uint32_t warp);
+  bool completeMeetings(ThreadBlock &block, std::uint32_t warp);
   bool operateTogether(const WarpSite &facts, llvm::ArrayRef<Thread *> threads,
                        std::uint64_t lanes);
-  void completeMeeting(Block &block, std::uint32_t warp, const Thread &first, std::uint64_t lanes);
-  void settleWarp(Block &block, std::uint32_t warp);
-  void reportDivergence(const Block &block, std::uint32_t warp, const Thread &waiting);
+  void completeMeeting(ThreadBlock &block, std::uint32_t warp, const Thread &first,
+                       std::uint64_t lanes);
+  void settleWarp(ThreadBlock &block, std::uint32_t warp);
+  void reportDivergence(const ThreadBlock &block, std::uint32_t warp, const Thread &waiting);
   void orderMeeting(llvm::ArrayRef<Thread *> threads, MemoryScope fences);
   void arriveEarly(Thread &thread, BlockMeeting &meeting);
   void seeMeeting(Thread &thread, const BlockMeeting &meeting);
   void completeMeeting(BlockMeeting &meeting);
-  void reportStuck(const Block &block);
+  void reportStuck(const ThreadBlock &block);
 
   // Copies that run beside the threads: run_copies.cpp.
   CopyOperands withinBuffer(const BufferOperands &operands, std::uint32_t wanted) const;
@@ -132,16 +133,16 @@ private:
   void checkArrival(const Thread &thread, std::uint32_t site, const PhaseBarrier &barrier,
                     std::uint32_t known);
   void expectBytes(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std::int64_t bytes);
-  void settlePhase(Block &block, PhaseBarrier &barrier);
+  void settlePhase(ThreadBlock &block, PhaseBarrier &barrier);
   std::int64_t askedPhase(const Thread &thread, const PhaseBarrier &barrier, const PhaseSite &facts,
                           std::uint64_t what) const;
   void waitForPhase(Thread &thread, PhaseBarrier &barrier);
   void answer(Thread &thread, std::uint32_t site, PhaseBarrier &barrier, std::int64_t asked);
-  void complete(Block &block, std::size_t completion);
+  void complete(ThreadBlock &block, std::size_t completion);
   void reportUnanswered(const PhaseBarrier &barrier);
-  void endBlock(Block &block);
-  bool unstick(Block &block);
-  bool reportStuckPhases(const Block &block);
+  void endBlock(ThreadBlock &block);
+  bool unstick(ThreadBlock &block);
+  bool reportStuckPhases(const ThreadBlock &block);
 
   // Bulk copies: run_bulk.cpp.
   IdleAgent idleAgent(Thread &thread);
@@ -170,16 +171,16 @@ private:
   const Code &code_;
   const EmulatedLaunch &launch_;
   Agents agents_;
-  Report report_;
+  RunReport report_;
   Memory memory_;
-  Recorder recorder_;
+  AccessRecorder recorder_;
   std::vector<std::uint64_t> blockCounts_;
   std::shared_ptr<StackPool> stacks_;
   std::mt19937_64 random_;
-  std::vector<std::unique_ptr<Block>> blocks_; ///< That run now.
+  std::vector<std::unique_ptr<ThreadBlock>> blocks_; ///< That run now.
   std::uint32_t nextBlock_ = 0;
-  std::map<Buffer, std::uint64_t> bufferNumbers_;
-  std::vector<Buffer> buffers_;
+  std::map<BufferResource, std::uint64_t> bufferNumbers_;
+  std::vector<BufferResource> buffers_;
   bool copiesFly_ = false; ///< Some were issued, ever.
   bool isStopped_ = false;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backend/emulate/model/block.h"
 #include "backend/emulate/model/site.h"
+#include "backend/emulate/model/thread_block.h"
 #include "backend/ir/argument.h"
 #include "backend/support/diagnostics.h"
 
@@ -12,10 +12,10 @@
 namespace imbrex::emulate {
 
 /// What a run has to say, each thing once for each pair of source lines.
-class Report {
+class RunReport {
 public:
-  Report(const SiteTable &sites, const ir::Grid &grid, std::uint32_t warpSize,
-         Diagnostics &diagnostics)
+  RunReport(const SiteTable &sites, const ir::Grid &grid, std::uint32_t warpSize,
+            Diagnostics &diagnostics)
       : sites_(sites), grid_(grid), warpSize_(warpSize), diagnostics_(diagnostics) {}
 
   const Site &site(std::uint32_t number) const { return sites_[number]; }

@@ -1,4 +1,4 @@
-#include "backend/emulate/run/run.h"
+#include "backend/emulate/run/grid_run.h"
 
 #include <algorithm>
 #include <cstring>
@@ -24,7 +24,7 @@ thread_local Thread *running = nullptr;
 
 Thread &currentThread() { return *running; }
 
-Run::Run(const Code &code, const EmulatedLaunch &launch, Diagnostics &diagnostics)
+GridRun::GridRun(const Code &code, const EmulatedLaunch &launch, Diagnostics &diagnostics)
     : code_(code), launch_(launch), agents_(code.threads, code.warpSize),
       report_(code.sites, launch.grid, code.warpSize, diagnostics),
       memory_(launch.regions, code.warpSize, agents_, report_),
@@ -32,7 +32,7 @@ Run::Run(const Code &code, const EmulatedLaunch &launch, Diagnostics &diagnostic
       stacks_(StackPool::ofThisThread(code.frameBytes + kStackOfCalls)),
       random_(launch.options.seed) {}
 
-bool Run::execute() {
+bool GridRun::execute() {
   Thread *const outer = running;
   admitBlocks();
   while (!blocks_.empty() && !isStopped_)
@@ -44,15 +44,15 @@ bool Run::execute() {
 
 // --- blocks ---
 
-void Run::admitBlocks() {
+void GridRun::admitBlocks() {
   const std::size_t most =
       std::clamp<std::size_t>(kResidentThreads / code_.threads, 1, kResidentBlocks);
   while (blocks_.size() < most && nextBlock_ < launch_.grid.blocks())
     blocks_.push_back(makeBlock(nextBlock_++));
 }
 
-std::unique_ptr<Block> Run::makeBlock(std::uint32_t number) {
-  auto block = std::make_unique<Block>();
+std::unique_ptr<ThreadBlock> GridRun::makeBlock(std::uint32_t number) {
+  auto block = std::make_unique<ThreadBlock>();
   block->number = number;
   block->index = blockIndex(launch_.grid, number);
   // What nobody has written is a NaN, or -1: nothing that comes out right by chance.
@@ -61,12 +61,12 @@ std::unique_ptr<Block> Run::makeBlock(std::uint32_t number) {
   for (std::uint32_t i = 0; i < code_.threads; ++i) {
     auto &thread = block->threads.emplace_back(
         std::make_unique<Thread>(*this, *block, ThreadId{number, i}, code_.warpSize));
-    thread->fiber = std::make_unique<Fiber>(*stacks_, &Run::runThread, thread.get());
+    thread->fiber = std::make_unique<Fiber>(*stacks_, &GridRun::runThread, thread.get());
   }
   return block;
 }
 
-void Run::runThread(void *argument) {
+void GridRun::runThread(void *argument) {
   Thread &thread = *static_cast<Thread *>(argument);
   thread.run->code_.entry(thread.run->launch_.arguments.data());
   thread.run->endCopies(thread);
@@ -74,7 +74,7 @@ void Run::runThread(void *argument) {
   ++thread.block->exited;
 }
 
-void Run::tell(Counters &counters) {
+void GridRun::tell(Counters &counters) {
   counters = {.blocks = static_cast<std::uint64_t>(launch_.grid.blocks()),
               .threads = code_.threads,
               .instructions = {},
@@ -86,7 +86,7 @@ void Run::tell(Counters &counters) {
 
 // --- warps ---
 
-bool Run::hasRunnable(const Block &block, std::uint32_t warp) const {
+bool GridRun::hasRunnable(const ThreadBlock &block, std::uint32_t warp) const {
   const std::size_t first = std::size_t{warp} * code_.warpSize;
   const std::size_t last = std::min(block.threads.size(), first + code_.warpSize);
   for (std::size_t i = first; i < last; ++i)
@@ -95,14 +95,14 @@ bool Run::hasRunnable(const Block &block, std::uint32_t warp) const {
 }
 
 /// Run one warp of one block, both by chance. False: nobody can go on.
-bool Run::step() {
+bool GridRun::step() {
   const std::uint32_t warps = (code_.threads + code_.warpSize - 1) / code_.warpSize;
   if (copiesFly_ && launch_.options.delivery == Delivery::Random) landSome();
   const std::size_t firstBlock = random_() % blocks_.size();
   const auto firstWarp = static_cast<std::uint32_t>(random_() % warps);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::size_t at = (firstBlock + i) % blocks_.size();
-    Block &block = *blocks_[at];
+    ThreadBlock &block = *blocks_[at];
     for (std::uint32_t w = 0; w < warps; ++w) {
       const std::uint32_t warp = (firstWarp + w) % warps;
       if (!hasRunnable(block, warp)) continue;
@@ -123,7 +123,7 @@ bool Run::step() {
   return false;
 }
 
-void Run::runWarp(Block &block, std::uint32_t warp) {
+void GridRun::runWarp(ThreadBlock &block, std::uint32_t warp) {
   const std::uint32_t first = warp * code_.warpSize;
   const std::uint32_t lanes = std::min(code_.warpSize, code_.threads - first);
   // Any rotation, in either direction: a lane may run before or after any other.
@@ -141,14 +141,14 @@ void Run::runWarp(Block &block, std::uint32_t warp) {
 
 // --- called by compiled code ---
 
-void Run::pause(Thread &thread) { thread.fiber->stop(); }
+void GridRun::pause(Thread &thread) { thread.fiber->stop(); }
 
-void Run::abandon(Thread &thread) {
+void GridRun::abandon(Thread &thread) {
   isStopped_ = true;
   while (true) thread.fiber->stop();
 }
 
-std::byte *Run::access(Thread &thread, std::uint64_t address, std::uint32_t site) {
+std::byte *GridRun::access(Thread &thread, std::uint64_t address, std::uint32_t site) {
   if (std::get<AccessSite>(code_.sites[site].facts).waits) {
     thread.turns += kTurnsOfWait - 1;
     countTurn(thread, site);
@@ -161,30 +161,30 @@ std::byte *Run::access(Thread &thread, std::uint64_t address, std::uint32_t site
   return pointer;
 }
 
-std::byte *Run::accessPrivate(Thread &thread, std::byte *variable, std::byte *address,
-                              std::uint32_t site) {
+std::byte *GridRun::accessPrivate(Thread &thread, std::byte *variable, std::byte *address,
+                                  std::uint32_t site) {
   std::byte *pointer = memory_.accessPrivate(thread, variable, address, site);
   if (pointer == nullptr) abandon(thread);
   return pointer;
 }
 
-void Run::loadWords(Thread &thread, std::uint32_t site, std::uint64_t address) {
+void GridRun::loadWords(Thread &thread, std::uint32_t site, std::uint64_t address) {
   const std::byte *from = access(thread, address, site);
   std::memcpy(thread.words.data(), from, std::get<AccessSite>(code_.sites[site].facts).bytes);
 }
 
-void Run::storeWords(Thread &thread, std::uint32_t site, std::uint64_t address) {
+void GridRun::storeWords(Thread &thread, std::uint32_t site, std::uint64_t address) {
   std::byte *to = access(thread, address, site);
   std::memcpy(to, thread.words.data(), std::get<AccessSite>(code_.sites[site].facts).bytes);
 }
 
-void Run::fence(Thread &thread, std::uint32_t site) {
+void GridRun::fence(Thread &thread, std::uint32_t site) {
   const auto &facts = std::get<FenceSite>(code_.sites[site].facts);
   if (facts.acquires) thread.order.acquireFence(facts.scope, memory_.joiner());
   if (facts.releases) thread.order.releaseFence(facts.scope);
 }
 
-void Run::countTurn(Thread &thread, std::uint32_t site) {
+void GridRun::countTurn(Thread &thread, std::uint32_t site) {
   ++thread.turns;
   if (thread.turns % kTurnsBetweenPauses == 0) pause(thread);
   if (thread.turns <= launch_.options.mostTurns) return;
@@ -193,7 +193,7 @@ void Run::countTurn(Thread &thread, std::uint32_t site) {
   abandon(thread);
 }
 
-void Run::trap(Thread &thread, std::uint32_t site) {
+void GridRun::trap(Thread &thread, std::uint32_t site) {
   report_.error(Diag::EmulatedTrap, site, 0, report_.text(thread.order.id()),
                 code_.sites[site].what);
   abandon(thread);

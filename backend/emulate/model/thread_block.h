@@ -29,8 +29,8 @@ enum class ThreadState : std::uint8_t {
   Exited,
 };
 
-struct Block;
-class Run;
+struct ThreadBlock;
+class GridRun;
 
 /// A barrier in shared memory, and one of its phases.
 struct AwaitedPhase {
@@ -45,12 +45,12 @@ struct IdleAgent {
 };
 
 struct Thread {
-  Thread(Run &ofRun, Block &ofBlock, ThreadId id, std::uint32_t warpSize)
+  Thread(GridRun &ofRun, ThreadBlock &ofBlock, ThreadId id, std::uint32_t warpSize)
       : run(&ofRun), block(&ofBlock), order(id), warp(id.thread / warpSize),
         lane(id.thread % warpSize) {}
 
-  Run *run;
-  Block *block;
+  GridRun *run;
+  ThreadBlock *block;
   ThreadOrder order;
   std::uint32_t warp, lane;
   ThreadState state = ThreadState::Runnable;
@@ -78,7 +78,7 @@ struct BlockMeeting {
   std::vector<Thread *> waiting;
 };
 
-struct Block {
+struct ThreadBlock {
   std::uint32_t number = 0;
   std::array<std::int32_t, 3> index{};
   std::vector<std::unique_ptr<Thread>> threads;
