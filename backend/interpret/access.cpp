@@ -33,12 +33,13 @@ bool isOn(BlockRun &run, const ir::Op &op, size_t mask, std::int64_t position) {
   return op.operands.size() <= mask || run.operand(op, mask).at(position) != 0;
 }
 
-Access accessThrough(BlockRun &run, const ir::Op &op, std::int64_t position, size_t operand = 0) {
+ElementAccess accessThrough(BlockRun &run, const ir::Op &op, std::int64_t position,
+                            size_t operand = 0) {
   const ir::Type &pointers = run.type(op.operand(operand));
   return {&op, &pointers.shape(), position, pointers.element(), false};
 }
 
-Place placeAt(BlockRun &run, const ir::Op &op, std::int64_t position, size_t operand = 0) {
+ElementAddress placeAt(BlockRun &run, const ir::Op &op, std::int64_t position, size_t operand = 0) {
   const Value &pointers = run.operand(op, operand);
   return {pointers.origin(position), pointers.at(position), false};
 }
@@ -89,10 +90,10 @@ Flow runAtomic(BlockRun &run, const ir::Op &op, size_t mask, const Update &updat
       run.type(op.result()).shape(), std::vector<std::uint64_t>(static_cast<size_t>(count)), {}};
   for (std::int64_t i = 0; i < count; ++i) {
     if (!isOn(run, op, mask, i)) continue;
-    Memory &memory = run.launch().memory;
-    Access access = accessThrough(run, op, i);
+    ArgumentMemory &memory = run.launch().memory;
+    ElementAccess access = accessThrough(run, op, i);
     access.isAtomic = reachesOthers;
-    const Place place = placeAt(run, op, i);
+    const ElementAddress place = placeAt(run, op, i);
     if (reachesOthers) memory.acquire(place, attributes.order);
     const auto before = memory.read(access, place);
     if (!before) return Flow::Failed;
@@ -141,7 +142,7 @@ public:
   }
 
   /// Where the element at a row-major position of the box lies; none outside the view's extents.
-  std::optional<Place> place(std::int64_t position) const {
+  std::optional<ElementAddress> place(std::int64_t position) const {
     const Index index = indexAt(shape_, position);
     std::int64_t offset = 0;
     for (size_t axis = 0; axis < index.size(); ++axis) {
@@ -151,13 +152,14 @@ public:
     }
     const auto base = std::bit_cast<std::uint64_t>(argument_.data);
     if (element_ != ElementKind::F4E2M1)
-      return Place{number_,
-                   base + static_cast<std::uint64_t>(farSum(0, offset, elementBytes(element_))),
-                   false};
-    return Place{number_, base + static_cast<std::uint64_t>(offset >> 1), (offset & 1) != 0};
+      return ElementAddress{
+          number_, base + static_cast<std::uint64_t>(farSum(0, offset, elementBytes(element_))),
+          false};
+    return ElementAddress{number_, base + static_cast<std::uint64_t>(offset >> 1),
+                          (offset & 1) != 0};
   }
 
-  Access access(const ir::Op &op, std::int64_t position) const {
+  ElementAccess access(const ir::Op &op, std::int64_t position) const {
     return {&op, &shape_, position, element_, false};
   }
 
@@ -315,7 +317,7 @@ Flow runViewBytes(BlockRun &run, const ir::Op &op) { return run.passOn(op); }
 
 Flow runTablePointer(BlockRun &run, const ir::Op &op) {
   const std::int32_t table = run.operand(op, 0).origin(0);
-  const Place first = run.launch().memory.pointee(table, coordinate(run, op.operand(1)));
+  const ElementAddress first = run.launch().memory.pointee(table, coordinate(run, op.operand(1)));
   return run.set(op.result(), Value{{}, {first.address}, {first.origin}});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/interpret/memory.h"
+#include "backend/interpret/argument_memory.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <deque>
@@ -21,9 +21,9 @@ enum class Flow : std::uint8_t {
 struct InterpretedLaunch {
   const ir::Kernel &kernel;
   const ir::Grid &grid;
-  const Options &options;
+  const InterpreterOptions &options;
   Diagnostics &diagnostics;
-  Memory memory;
+  ArgumentMemory memory;
 };
 
 /// One block of the grid while it runs.

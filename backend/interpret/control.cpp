@@ -9,7 +9,7 @@ void setAll(BlockRun &run, llvm::ArrayRef<ir::ValueId> targets, llvm::ArrayRef<V
 }
 
 /// The index type's numbers, as bits.
-struct Range {
+struct LoopRange {
   std::uint64_t low, high, step;
   bool isSigned;
 
@@ -32,7 +32,7 @@ Flow runFor(BlockRun &run, const ir::Op &op) {
   const auto bound = [&](size_t i) {
     return static_cast<std::uint64_t>(extended(run.operand(op, i).at(0), index.element()));
   };
-  const Range range{bound(0), bound(1), bound(2), ir::isSigned(index.element())};
+  const LoopRange range{bound(0), bound(1), bound(2), ir::isSigned(index.element())};
   const ir::Block &body = op.regions[0];
   auto carried = run.take(llvm::ArrayRef(op.operands).drop_front(3));
   const std::uint64_t trips = range.trips();

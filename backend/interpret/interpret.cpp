@@ -47,7 +47,7 @@ llvm::SmallVector<Value, 4> BlockRun::take(llvm::ArrayRef<ir::ValueId> values) c
 }
 
 bool run(const ir::Kernel &kernel, const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-         Diagnostics &diagnostics, const Options &options) {
+         Diagnostics &diagnostics, const InterpreterOptions &options) {
   if (arguments.size() != kernel.parameterCount()) {
     diagnostics.report(Diag::ArgumentCount, {}, kernel.name(), kernel.parameterCount(),
                        arguments.size());
@@ -56,7 +56,7 @@ bool run(const ir::Kernel &kernel, const ir::Grid &grid, llvm::ArrayRef<ir::Argu
   if (const auto unmet = Requirements(kernel).unmet(arguments, {}))
     return diagnostics.add(*unmet), false;
   InterpretedLaunch launch{kernel, grid, options, diagnostics,
-                           Memory(kernel, grid, arguments, options, diagnostics)};
+                           ArgumentMemory(kernel, grid, arguments, options, diagnostics)};
   for (std::int64_t block = 0; block < grid.blocks(); ++block)
     if (BlockRun(launch, block).execute(kernel.body()) == Flow::Failed) return false;
   return true;

@@ -10,7 +10,7 @@
 
 namespace imbrex::interpret {
 
-struct Options {
+struct InterpreterOptions {
   enum class Races : std::uint8_t {
     WhereCheap, // more than one block, and no more than kCheapBytes of arguments
     Watch,
@@ -31,6 +31,6 @@ struct Options {
 /// between them and at least one writing, a failed assert, an inline_asm, a block without an end.
 /// Takes every stage: what a pass makes of a kernel can be compared with the kernel.
 bool run(const ir::Kernel &kernel, const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-         Diagnostics &diagnostics, const Options &options = {});
+         Diagnostics &diagnostics, const InterpreterOptions &options = {});
 
 } // namespace imbrex::interpret

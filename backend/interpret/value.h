@@ -13,9 +13,9 @@ struct Value {
   ir::Shape shape;
   /// Row-major: an element's bits, zero-extended; a pointer's address.
   std::vector<std::uint64_t> bits;
-  /// Of pointers, views and tables: the piece of memory that each came from (interpret/memory.h).
-  /// An access is checked against that alone, so that a pointer which strays into another buffer is
-  /// found too.
+  /// Of pointers, views and tables: the piece of memory that each came from
+  /// (interpret/argument_memory.h). An access is checked against that alone, so that a pointer
+  /// which strays into another buffer is found too.
   std::vector<std::int32_t> origins;
 
   /// The element at a row-major position; a scalar is the same everywhere.

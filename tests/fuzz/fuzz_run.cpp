@@ -43,9 +43,9 @@ void runOnInterpreter(const ir::Kernel &kernel) {
   std::vector<ir::Argument> arguments;
   for (const tool::BoundArgument &one : bound) arguments.push_back(one.argument);
   Diagnostics diagnostics;
-  const interpret::Options options{.races = interpret::Options::Races::Watch,
-                                   .mostSteps = kMostSteps,
-                                   .print = [](std::string_view) {}};
+  const interpret::InterpreterOptions options{.races = interpret::InterpreterOptions::Races::Watch,
+                                              .mostSteps = kMostSteps,
+                                              .print = [](std::string_view) {}};
   interpret::run(kernel, {.extents = {2, 1, 1}}, arguments, diagnostics, options);
 }
 

@@ -267,7 +267,7 @@ std::int64_t checkFacts(const Kernel &kernel, ValueId block, std::vector<Argumen
   Diagnostics diagnostics;
   REQUIRE_MESSAGE(verify(probed, diagnostics), diagnostics.render());
   interpret::run(probed, grid, launch.arguments, diagnostics,
-                 {.races = interpret::Options::Races::Ignore, .print = {}});
+                 {.races = interpret::InterpreterOptions::Races::Ignore, .print = {}});
   REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
   std::int64_t known = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {

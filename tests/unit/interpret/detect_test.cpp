@@ -48,7 +48,7 @@ public:
   std::array<std::int32_t, 4> y{};
   std::vector<ir::Argument> arguments;
   ir::Grid grid;
-  interpret::Options options;
+  interpret::InterpreterOptions options;
 
 private:
   std::string text_;
@@ -326,17 +326,17 @@ TEST_CASE("an op that a loop repeats after a release is not part of it either") 
 }
 
 TEST_CASE("races are watched where that is cheap, or when asked") {
-  const auto raceWith = [](interpret::Options::Races races, std::int64_t bytes) {
+  const auto raceWith = [](interpret::InterpreterOptions::Races races, std::int64_t bytes) {
     Launch launch("  %b = program_id : i32\n  store %x, %b\n");
     launch.grid.extents[0] = 2;
     launch.options.races = races;
     launch.arguments[1].bytes = bytes; // only counted, not touched
     return !launch.report().empty();
   };
-  using Races = interpret::Options::Races;
+  using Races = interpret::InterpreterOptions::Races;
   CHECK(raceWith(Races::WhereCheap, 16));
-  CHECK_FALSE(raceWith(Races::WhereCheap, interpret::Options::kCheapBytes));
-  CHECK(raceWith(Races::Watch, interpret::Options::kCheapBytes));
+  CHECK_FALSE(raceWith(Races::WhereCheap, interpret::InterpreterOptions::kCheapBytes));
+  CHECK(raceWith(Races::Watch, interpret::InterpreterOptions::kCheapBytes));
   CHECK_FALSE(raceWith(Races::Ignore, 16));
 }
 

@@ -1,4 +1,4 @@
-#include "backend/interpret/memory.h"
+#include "backend/interpret/argument_memory.h"
 
 #include "backend/support/check.h"
 #include "backend/support/text.h"
@@ -19,17 +19,19 @@ constexpr std::int64_t kCheapBlocks = 1024;
 constexpr std::int64_t kFarthest = std::numeric_limits<std::int64_t>::max();
 
 bool watchesRaces(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-                  const Options &options) {
-  if (options.races != Options::Races::WhereCheap) return options.races == Options::Races::Watch;
+                  const InterpreterOptions &options) {
+  if (options.races != InterpreterOptions::Races::WhereCheap)
+    return options.races == InterpreterOptions::Races::Watch;
   std::int64_t bytes = 0;
   const auto add = [&](const ir::Argument &argument) {
-    bytes += std::min(std::max<std::int64_t>(argument.bytes, 0), Options::kCheapBytes);
+    bytes += std::min(std::max<std::int64_t>(argument.bytes, 0), InterpreterOptions::kCheapBytes);
   };
   for (const ir::Argument &argument : arguments) {
     add(argument);
     for (const ir::Argument &pointee : argument.pointees) add(pointee);
   }
-  return grid.blocks() > 1 && grid.blocks() <= kCheapBlocks && bytes <= Options::kCheapBytes;
+  return grid.blocks() > 1 && grid.blocks() <= kCheapBlocks &&
+         bytes <= InterpreterOptions::kCheapBytes;
 }
 
 bool isInside(const ir::Argument &argument, std::int64_t offset, std::int64_t size) {
@@ -63,9 +65,9 @@ std::string whereText(const ir::Shape &shape, std::int64_t position,
 
 std::int64_t elementBytes(ElementKind kind) { return (ir::storageBits(kind) + 7) / 8; }
 
-Memory::Memory(const ir::Kernel &kernel, const ir::Grid &grid,
-               llvm::ArrayRef<ir::Argument> arguments, const Options &options,
-               Diagnostics &diagnostics)
+ArgumentMemory::ArgumentMemory(const ir::Kernel &kernel, const ir::Grid &grid,
+                               llvm::ArrayRef<ir::Argument> arguments,
+                               const InterpreterOptions &options, Diagnostics &diagnostics)
     : kernel_(kernel), grid_(grid), diagnostics_(diagnostics) {
   for (const ir::Argument &argument : arguments)
     pieces_.push_back({&argument, static_cast<std::int32_t>(pieces_.size())});
@@ -78,17 +80,17 @@ Memory::Memory(const ir::Kernel &kernel, const ir::Grid &grid,
   if (watchesRaces(grid, arguments, options)) races_.emplace();
 }
 
-void Memory::enterBlock(const std::array<std::int32_t, 3> &programId, std::int64_t block) {
+void ArgumentMemory::enterBlock(const std::array<std::int32_t, 3> &programId, std::int64_t block) {
   programId_ = programId;
   if (races_) races_->enterBlock(block);
 }
 
-std::int64_t Memory::offset(const Place &place) const {
+std::int64_t ArgumentMemory::offset(const ElementAddress &place) const {
   return static_cast<std::int64_t>(place.address -
                                    std::bit_cast<std::uint64_t>(piece(place.origin).data));
 }
 
-Place Memory::pointee(std::int32_t table, std::int64_t index) const {
+ElementAddress ArgumentMemory::pointee(std::int32_t table, std::int64_t index) const {
   if (index < 0 || index >= std::ssize(piece(table).pointees)) return {.origin = table};
   const std::int32_t origin =
       firstPointee_[static_cast<size_t>(table)] + static_cast<std::int32_t>(index);
@@ -96,23 +98,24 @@ Place Memory::pointee(std::int32_t table, std::int64_t index) const {
 }
 
 /// What a table gives for an index that it does not have.
-bool Memory::isNullPointer(const Place &place) const {
+bool ArgumentMemory::isNullPointer(const ElementAddress &place) const {
   const auto origin = static_cast<size_t>(place.origin);
   return origin < kernel_.parameterCount() && kernel_.parameterType(origin).isTable();
 }
 
 /// `x`, or `tables[3]`.
-std::string Memory::nameOf(std::int32_t origin) const {
+std::string ArgumentMemory::nameOf(std::int32_t origin) const {
   const Piece &piece = pieces_[static_cast<size_t>(origin)];
   const std::string &name = kernel_.parameterName(static_cast<size_t>(piece.parameter));
   return piece.index < 0 ? name : name + "[" + std::to_string(piece.index) + "]";
 }
 
-std::string Memory::whereText(const Access &access) const {
+std::string ArgumentMemory::whereText(const ElementAccess &access) const {
   return interpret::whereText(*access.shape, access.position, programId_);
 }
 
-std::string Memory::elementText(const Access &access, const Place &place) const {
+std::string ArgumentMemory::elementText(const ElementAccess &access,
+                                        const ElementAddress &place) const {
   const std::int64_t bytes = offset(place), size = elementBytes(access.element);
   if (access.element == ElementKind::F4E2M1)
     return std::to_string(2 * bytes + (place.isHighNibble ? 1 : 0));
@@ -120,7 +123,7 @@ std::string Memory::elementText(const Access &access, const Place &place) const 
   return std::to_string(bytes / size - (bytes % size < 0 ? 1 : 0));
 }
 
-std::optional<std::int32_t> Memory::otherPieceAt(const Place &place) const {
+std::optional<std::int32_t> ArgumentMemory::otherPieceAt(const ElementAddress &place) const {
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const auto number = static_cast<std::int32_t>(i);
     const ir::Argument &piece = *pieces_[i].argument;
@@ -132,7 +135,7 @@ std::optional<std::int32_t> Memory::otherPieceAt(const Place &place) const {
   return std::nullopt;
 }
 
-bool Memory::check(const Access &access, const Place &place) {
+bool ArgumentMemory::check(const ElementAccess &access, const ElementAddress &place) {
   const ir::Argument &piece = this->piece(place.origin);
   const std::string_view op = ir::info(access.op->kind).mnemonic;
   const std::string name = nameOf(place.origin);
@@ -158,7 +161,7 @@ bool Memory::check(const Access &access, const Place &place) {
   return false;
 }
 
-bool Memory::checkWritten(const Access &access, const Place &place) {
+bool ArgumentMemory::checkWritten(const ElementAccess &access, const ElementAddress &place) {
   const ir::Argument &argument = piece(place.origin);
   if (argument.unwritten == nullptr) return true;
   for (std::int64_t i = 0; i < elementBytes(access.element); ++i) {
@@ -170,7 +173,8 @@ bool Memory::checkWritten(const Access &access, const Place &place) {
   return true;
 }
 
-bool Memory::checkRaces(const Access &access, const Place &place, RaceWatch::AccessMode mode) {
+bool ArgumentMemory::checkRaces(const ElementAccess &access, const ElementAddress &place,
+                                RaceWatch::AccessMode mode) {
   if (!races_) return true;
   for (std::int64_t i = 0; i < elementBytes(access.element); ++i) {
     const auto other =
@@ -185,7 +189,8 @@ bool Memory::checkRaces(const Access &access, const Place &place, RaceWatch::Acc
   return true;
 }
 
-std::optional<std::uint64_t> Memory::read(const Access &access, const Place &place) {
+std::optional<std::uint64_t> ArgumentMemory::read(const ElementAccess &access,
+                                                  const ElementAddress &place) {
   const auto mode = access.isAtomic ? RaceWatch::AccessMode::Atomic : RaceWatch::AccessMode::Read;
   if (!check(access, place) || !checkWritten(access, place) || !checkRaces(access, place, mode))
     return std::nullopt;
@@ -197,7 +202,8 @@ std::optional<std::uint64_t> Memory::read(const Access &access, const Place &pla
   return bits;
 }
 
-bool Memory::write(const Access &access, const Place &place, std::uint64_t bits) {
+bool ArgumentMemory::write(const ElementAccess &access, const ElementAddress &place,
+                           std::uint64_t bits) {
   const auto mode = access.isAtomic ? RaceWatch::AccessMode::Atomic : RaceWatch::AccessMode::Write;
   if (!check(access, place) || !checkRaces(access, place, mode)) return false;
   const ir::Argument &argument = piece(place.origin);
@@ -212,11 +218,11 @@ bool Memory::write(const Access &access, const Place &place, std::uint64_t bits)
   return true;
 }
 
-void Memory::acquire(const Place &place, ir::MemoryOrder order) {
+void ArgumentMemory::acquire(const ElementAddress &place, ir::MemoryOrder order) {
   if (races_) races_->acquire(place.address, order);
 }
 
-void Memory::release(const Place &place, ir::MemoryOrder order) {
+void ArgumentMemory::release(const ElementAddress &place, ir::MemoryOrder order) {
   if (races_) races_->release(place.address, order);
 }
 

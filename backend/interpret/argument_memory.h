@@ -11,14 +11,14 @@
 namespace imbrex::interpret {
 
 /// An element of memory: the piece of memory it is reached through and where it lies.
-struct Place {
+struct ElementAddress {
   std::int32_t origin = 0;
   std::uint64_t address = 0; // of the byte
   bool isHighNibble = false; // f4e2m1 only
 };
 
 /// Who touches memory: for the message, should it be wrong.
-struct Access {
+struct ElementAccess {
   const ir::Op *op = nullptr;
   const ir::Shape *shape = nullptr; // of the tile of accesses
   std::int64_t position = 0;        // which of them
@@ -30,24 +30,25 @@ struct Access {
 ///
 /// Its pieces have numbers: first the parameters by theirs, then what the pointers of tables lead
 /// to. The number of a table itself is that of its null pointer.
-class Memory {
+class ArgumentMemory {
 public:
-  Memory(const ir::Kernel &kernel, const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-         const Options &options, Diagnostics &diagnostics);
+  ArgumentMemory(const ir::Kernel &kernel, const ir::Grid &grid,
+                 llvm::ArrayRef<ir::Argument> arguments, const InterpreterOptions &options,
+                 Diagnostics &diagnostics);
 
   void enterBlock(const std::array<std::int32_t, 3> &programId, std::int64_t block);
-  std::optional<std::uint64_t> read(const Access &access, const Place &place);
-  bool write(const Access &access, const Place &place, std::uint64_t bits);
+  std::optional<std::uint64_t> read(const ElementAccess &access, const ElementAddress &place);
+  bool write(const ElementAccess &access, const ElementAddress &place, std::uint64_t bits);
   /// In front of an atomic's read, and behind its write.
-  void acquire(const Place &place, ir::MemoryOrder order);
-  void release(const Place &place, ir::MemoryOrder order);
+  void acquire(const ElementAddress &place, ir::MemoryOrder order);
+  void release(const ElementAddress &place, ir::MemoryOrder order);
 
   /// A parameter's argument, or what a pointer of a table leads to.
   const ir::Argument &piece(std::int32_t origin) const {
     return *pieces_[static_cast<size_t>(origin)].argument;
   }
   /// The first byte behind the pointer of a table; where the index is none, of the null pointer.
-  Place pointee(std::int32_t table, std::int64_t index) const;
+  ElementAddress pointee(std::int32_t table, std::int64_t index) const;
 
 private:
   struct Piece {
@@ -56,15 +57,16 @@ private:
     std::int64_t index = -1; // of a table's pointer
   };
 
-  bool check(const Access &access, const Place &place);
-  bool checkWritten(const Access &access, const Place &place);
-  bool checkRaces(const Access &access, const Place &place, RaceWatch::AccessMode mode);
-  std::string elementText(const Access &access, const Place &place) const;
-  std::string whereText(const Access &access) const;
-  std::int64_t offset(const Place &place) const;
-  bool isNullPointer(const Place &place) const;
+  bool check(const ElementAccess &access, const ElementAddress &place);
+  bool checkWritten(const ElementAccess &access, const ElementAddress &place);
+  bool checkRaces(const ElementAccess &access, const ElementAddress &place,
+                  RaceWatch::AccessMode mode);
+  std::string elementText(const ElementAccess &access, const ElementAddress &place) const;
+  std::string whereText(const ElementAccess &access) const;
+  std::int64_t offset(const ElementAddress &place) const;
+  bool isNullPointer(const ElementAddress &place) const;
   std::string nameOf(std::int32_t origin) const;
-  std::optional<std::int32_t> otherPieceAt(const Place &place) const;
+  std::optional<std::int32_t> otherPieceAt(const ElementAddress &place) const;
 
   const ir::Kernel &kernel_;
   const ir::Grid &grid_;
