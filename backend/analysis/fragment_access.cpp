@@ -160,7 +160,7 @@ std::optional<FragmentCost> costOfAccess(const FragmentReads &reads, const Fragm
                                          const LinearLayout &shared,
                                          const machine::Machine &machine) {
   const std::int32_t bytes = access.elementBits / 8;
-  const layout::SharedMemory memory = sharedMemoryOf(machine);
+  const layout::SharedMemoryModel memory = sharedMemoryOf(machine);
   const layout::SlotReads inShared = slotReads(shared, access.places, reads.first);
   const std::int64_t most = access.rowBytes / bytes;
   FragmentCost cost;
@@ -219,7 +219,7 @@ std::int64_t gatheringWeight(const LinearLayout &offsets, std::int32_t elementBi
 PlacedTiles storedTiles(const LinearLayout &held, const LinearLayout &places,
                         std::int32_t elementBits, const machine::Machine &machine) {
   const std::int32_t bytes = elementBits / 8;
-  const layout::SharedMemory memory = sharedMemoryOf(machine);
+  const layout::SharedMemoryModel memory = sharedMemoryOf(machine);
   PlacedTiles tiles;
   const auto add = [&](layout::SharedConversion conversion) {
     const std::int64_t weight =

@@ -105,7 +105,7 @@ SlotPlan planSlots(const Kernel &kernel, ValueId ring, const layout::LinearLayou
   const layout::LinearLayout &write = kernel.layout(kernel.layoutOf(ring));
   if (filledBy(kernel, ring) == Ahead::Boxes)
     return {write, layout::planBoxes(type.shape().extents(), elementBytes)->shared};
-  const layout::SharedMemory memory = sharedMemoryOf(machine);
+  const layout::SharedMemoryModel memory = sharedMemoryOf(machine);
   const RingCopies copies = copiesOf(kernel, ring, machine);
   if (!copies.areInLaneOrder)
     return {write, layout::planSlot(write, copies.vectors, read, elementBytes, memory)};

@@ -36,7 +36,7 @@ LinearLayout compose(const LinearLayout &outer, const LinearLayout &inner) {
 
 LinearLayout inverse(const LinearLayout &layout) {
   IMBREX_CHECK(isBijective(layout), "only a bijection has an inverse");
-  const Span image(layout.columns());
+  const Subspace image(layout.columns());
   Vectors columns;
   for (const Bits unit : unitVectors(layout.outputBits()))
     columns.push_back(*image.coordinates(unit));

@@ -8,7 +8,7 @@
 
 namespace imbrex::layout {
 
-Vectors lanesTogether(const SharedMemory &memory, AccessKind kind, std::int64_t bytes) {
+Vectors lanesTogether(const SharedMemoryModel &memory, AccessKind kind, std::int64_t bytes) {
   const std::int64_t lanes = std::min<std::int64_t>(
       memory.lanes, memory.banks * kBankBytes / std::max<std::int64_t>(bytes, kBankBytes));
   const auto count = static_cast<std::size_t>(llvm::Log2_64(static_cast<std::uint64_t>(lanes)));
@@ -19,7 +19,7 @@ Vectors lanesTogether(const SharedMemory &memory, AccessKind kind, std::int64_t 
 }
 
 AccessCost bankConflicts(const LinearLayout &shared, const SharedAccess &access,
-                         const SharedMemory &memory) {
+                         const SharedMemoryModel &memory) {
   const std::int64_t bytes = access.vectorElements * access.elementBytes;
   IMBREX_CHECK(bytes <= kMaxAccessBytes, "an access of {0} bytes", bytes);
   const LinearLayout offsets = compose(inverse(shared), access.places);

@@ -20,7 +20,7 @@ constexpr std::int32_t kBankBytes = 4;
 constexpr std::int32_t kMaxAccessBytes = 16;
 
 /// What a machine's shared memory is like.
-struct SharedMemory {
+struct SharedMemoryModel {
   std::int32_t banks = 32;
   std::int32_t lanes = 32;     ///< Of a warp.
   bool storesMatrices = false; ///< Of 8 rows of 16 bytes, by warps (matrix_stores.h).
@@ -49,10 +49,10 @@ struct AccessCost {
 };
 
 /// Vectors of lanes that span the lanes which are served together, bytes for each.
-Vectors lanesTogether(const SharedMemory &memory, AccessKind kind, std::int64_t bytes);
+Vectors lanesTogether(const SharedMemoryModel &memory, AccessKind kind, std::int64_t bytes);
 
 /// `shared`: from the offset, in elements, to the tile's coordinates; a bijection.
 AccessCost bankConflicts(const LinearLayout &shared, const SharedAccess &access,
-                         const SharedMemory &memory);
+                         const SharedMemoryModel &memory);
 
 } // namespace imbrex::layout

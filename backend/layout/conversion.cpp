@@ -55,7 +55,7 @@ private:
 
   static std::optional<Sum> solve(llvm::ArrayRef<Bits> first, llvm::ArrayRef<Bits> second,
                                   llvm::ArrayRef<Bits> third, Bits target) {
-    Span span(first);
+    Subspace span(first);
     span.addAll(second);
     span.addAll(third);
     const auto found = span.coordinates(target);
@@ -174,7 +174,7 @@ private:
   Vectors wantedRegisters_; // columns; those of `wanted`, then those that splitting adds
   BitMovement movement_;
   llvm::SmallVector<std::int32_t, 8> read_; // thread bits whose threads are independent
-  Span readLanes_;
+  Subspace readLanes_;
 };
 
 /// A matrix as a sum of `steps[k]` wherever an odd number of `masks[k]`'s bits are set.
@@ -185,7 +185,7 @@ struct Rounds {
 Rounds roundsOf(llvm::ArrayRef<Bits> columns) {
   Rounds rounds{.steps = extension({}, columns), .masks = {}};
   rounds.masks.assign(rounds.steps.size(), 0);
-  const Span span(rounds.steps);
+  const Subspace span(rounds.steps);
   for (std::size_t column = 0; column < columns.size(); ++column) {
     const Bits parts = *span.coordinates(columns[column]);
     for (std::size_t k = 0; k < rounds.masks.size(); ++k)
@@ -197,7 +197,7 @@ Rounds roundsOf(llvm::ArrayRef<Bits> columns) {
 /// Of a map that is known at the threads that are read, its columns.
 Vectors columnsOf(const BitMovement &movement) {
   Vectors basis, values;
-  Span span;
+  Subspace span;
   for (std::size_t bit = 0; bit < movement.threads.size(); ++bit)
     if (span.add(movement.threads[bit])) {
       basis.push_back(movement.threads[bit]);
@@ -206,7 +206,7 @@ Vectors columnsOf(const BitMovement &movement) {
   const auto units = unitVectors(static_cast<std::int32_t>(movement.threads.size()));
   basis.append(extension(basis, units)); // nobody reads those: 0
   values.resize(basis.size(), 0);
-  const Span complete(basis);
+  const Subspace complete(basis);
   Vectors columns;
   for (const Bits unit : units) columns.push_back(multiply(values, *complete.coordinates(unit)));
   return columns;

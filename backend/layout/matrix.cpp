@@ -15,14 +15,14 @@ Bits multiply(llvm::ArrayRef<Bits> columns, Bits vector) {
   return sum;
 }
 
-Span::Row Span::reduced(Row row) const {
+Subspace::Row Subspace::reduced(Row row) const {
   for (const Row &other : rows_)
     if ((row.vector & llvm::bit_floor(other.vector)) != 0)
       row = {row.vector ^ other.vector, row.sources ^ other.sources};
   return row;
 }
 
-bool Span::add(Bits vector) {
+bool Subspace::add(Bits vector) {
   const Row row = reduced({vector, added_ < 64 ? Bits{1} << added_ : 0});
   ++added_;
   if (row.vector == 0) return false;
@@ -34,22 +34,22 @@ bool Span::add(Bits vector) {
   return true;
 }
 
-void Span::addAll(llvm::ArrayRef<Bits> vectors) {
+void Subspace::addAll(llvm::ArrayRef<Bits> vectors) {
   for (const Bits vector : vectors) add(vector);
 }
 
-std::optional<Bits> Span::coordinates(Bits vector) const {
+std::optional<Bits> Subspace::coordinates(Bits vector) const {
   IMBREX_CHECK(added_ <= 64, "coordinates among {0} vectors", added_);
   const Row row = reduced({vector, 0});
   if (row.vector != 0) return std::nullopt;
   return row.sources;
 }
 
-std::int32_t rank(llvm::ArrayRef<Bits> vectors) { return Span(vectors).dimension(); }
+std::int32_t rank(llvm::ArrayRef<Bits> vectors) { return Subspace(vectors).dimension(); }
 
 Vectors kernel(llvm::ArrayRef<Bits> columns) {
   Vectors basis;
-  Span before;
+  Subspace before;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (const auto sources = before.coordinates(columns[i]))
       basis.push_back(*sources | Bits{1} << i);
@@ -76,7 +76,7 @@ Vectors intersection(llvm::ArrayRef<Bits> a, llvm::ArrayRef<Bits> b) {
 }
 
 Vectors extension(llvm::ArrayRef<Bits> vectors, llvm::ArrayRef<Bits> candidates) {
-  Span span(vectors);
+  Subspace span(vectors);
   Vectors added;
   llvm::copy_if(candidates, std::back_inserter(added), [&](Bits v) { return span.add(v); });
   return added;

@@ -15,10 +15,10 @@ Bits multiply(llvm::ArrayRef<Bits> columns, Bits vector);
 
 /// A subspace that grows vector by vector, by Gaussian elimination. It remembers of which of the
 /// vectors each of its elements is the sum.
-class Span {
+class Subspace {
 public:
-  Span() = default;
-  explicit Span(llvm::ArrayRef<Bits> vectors) { addAll(vectors); }
+  Subspace() = default;
+  explicit Subspace(llvm::ArrayRef<Bits> vectors) { addAll(vectors); }
 
   /// Whether the vector was outside, and so the dimension grew.
   bool add(Bits vector);

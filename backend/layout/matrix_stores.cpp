@@ -11,15 +11,15 @@ namespace {
 constexpr std::int32_t kLaneBytes = 4; // that a lane gives of each matrix
 
 /// What bits of registers and lanes count: the elements of a row, and the rows.
-struct MatrixParts {
+struct MatrixStoreParts {
   Vectors within, named;
   llvm::SmallVector<std::size_t, 2> registers; // bits that count what a lane gives of a matrix
 };
 
 /// The elements in a register lie in a row, then those of four lanes.
-std::optional<MatrixParts> plainParts(const LinearLayout &offsets, std::int32_t elementBytes) {
+std::optional<MatrixStoreParts> plainParts(const LinearLayout &offsets, std::int32_t elementBytes) {
   const auto registers = offsets.columns(Dim::Register), lanes = offsets.columns(Dim::Lane);
-  MatrixParts parts;
+  MatrixStoreParts parts;
   for (std::int32_t bit = 0; bit < bitsFor(kLaneBytes / elementBytes); ++bit) {
     const auto *const found = llvm::find(registers, Bits{1} << bit);
     if (found == registers.end()) return std::nullopt;
@@ -32,17 +32,18 @@ std::optional<MatrixParts> plainParts(const LinearLayout &offsets, std::int32_t 
 }
 
 /// Eight lanes have the elements of a row, and a lane's two are in two rows.
-std::optional<MatrixParts> transposedParts(const LinearLayout &offsets, std::int32_t elementBytes) {
+std::optional<MatrixStoreParts> transposedParts(const LinearLayout &offsets,
+                                                std::int32_t elementBytes) {
   const auto registers = offsets.columns(Dim::Register), lanes = offsets.columns(Dim::Lane);
   if (elementBytes * 2 != kLaneBytes || registers.empty()) return std::nullopt;
-  MatrixParts parts{.within = {}, .named = {registers[0]}, .registers = {0}};
+  MatrixStoreParts parts{.within = {}, .named = {registers[0]}, .registers = {0}};
   llvm::append_range(parts.within, lanes.drop_front(kMatrixLaneBits));
   llvm::append_range(parts.named, lanes.take_front(kMatrixLaneBits));
   return parts;
 }
 
 /// Whether rows are pieces of memory, and begin at multiples of their length.
-bool haveRows(const MatrixParts &parts, llvm::ArrayRef<Bits> others) {
+bool haveRows(const MatrixStoreParts &parts, llvm::ArrayRef<Bits> others) {
   for (std::size_t bit = 0; bit < parts.within.size(); ++bit)
     if (parts.within[bit] != Bits{1} << bit) return false;
   const Bits inside = (Bits{1} << parts.within.size()) - 1;
@@ -56,7 +57,7 @@ std::int32_t atPlaces(std::size_t number, llvm::ArrayRef<std::size_t> places) {
   return static_cast<std::int32_t>(result);
 }
 
-std::optional<MatrixStores> storesOf(const LinearLayout &offsets, MatrixParts parts) {
+std::optional<MatrixStores> storesOf(const LinearLayout &offsets, MatrixStoreParts parts) {
   const auto registers = offsets.columns(Dim::Register), warps = offsets.columns(Dim::Warp);
   llvm::SmallVector<std::size_t, 8> order(parts.registers.begin(), parts.registers.end());
   Vectors rest;
@@ -134,7 +135,7 @@ std::optional<MatrixStores> matrixStores(const LinearLayout &offsets, std::int32
 std::optional<MatrixStores> fewerMatrixStores(const LinearLayout &offsets,
                                               const RegisterVectors &vectors,
                                               std::int32_t elementBytes,
-                                              const SharedMemory &memory) {
+                                              const SharedMemoryModel &memory) {
   if (!memory.storesMatrices) return std::nullopt;
   auto stores = matrixStores(offsets, elementBytes);
   if (stores && stores->elementsOfLane << stores->matrixBits <= vectors.width) stores.reset();
@@ -142,10 +143,10 @@ std::optional<MatrixStores> fewerMatrixStores(const LinearLayout &offsets,
 }
 
 AccessCost costOf(const MatrixStores &stores, std::int32_t elementBytes,
-                  const SharedMemory &memory) {
+                  const SharedMemoryModel &memory) {
   const Side inMemory{Dim::Offset, stores.rows.outputBits()};
   const LinearLayout identity({inMemory}, {inMemory}, unitVectors(inMemory.bits));
-  SharedMemory ofRows = memory; // a lane for each row
+  SharedMemoryModel ofRows = memory; // a lane for each row
   ofRows.lanes = std::int32_t{1} << (kMatrixRowBits + static_cast<std::size_t>(stores.matrixBits));
   const std::int64_t ofRow = std::int64_t{1} << stores.elementBitsOfRow;
   return bankConflicts(identity, {AccessKind::Write, stores.rows, elementBytes, ofRow}, ofRows);

@@ -47,9 +47,9 @@ std::optional<MatrixStores> matrixStores(const LinearLayout &offsets, std::int32
 std::optional<MatrixStores> fewerMatrixStores(const LinearLayout &offsets,
                                               const RegisterVectors &vectors,
                                               std::int32_t elementBytes,
-                                              const SharedMemory &memory);
+                                              const SharedMemoryModel &memory);
 
 AccessCost costOf(const MatrixStores &stores, std::int32_t elementBytes,
-                  const SharedMemory &memory);
+                  const SharedMemoryModel &memory);
 
 } // namespace imbrex::layout

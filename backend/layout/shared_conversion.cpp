@@ -29,7 +29,7 @@ struct ConversionSide {
 
   llvm::ArrayRef<Bits> registers() const { return places.columns(Dim::Register); }
   /// What the lanes that are served together are apart.
-  Vectors together(const SharedMemory &memory, std::int64_t bytes) const {
+  Vectors together(const SharedMemoryModel &memory, std::int64_t bytes) const {
     Vectors steps;
     for (const Bits lane : lanesTogether(memory, kind, bytes))
       steps.push_back(places.apply(Dim::Lane, lane));
@@ -48,7 +48,7 @@ struct VectorChoice {
 class SharedConversionPlanner {
 public:
   SharedConversionPlanner(const LinearLayout &write, const LinearLayout &read,
-                          std::int32_t elementBytes, const SharedMemory &memory)
+                          std::int32_t elementBytes, const SharedMemoryModel &memory)
       : write_{write, AccessKind::Write}, read_{read, AccessKind::Read},
         elementBytes_(elementBytes), memory_(memory), units_(unitVectors(write.outputBits())),
         rowBits_(log2Of(memory.banks * kBankBytes / elementBytes)) {}
@@ -200,7 +200,7 @@ private:
 
   ConversionSide write_, read_;
   std::int32_t elementBytes_;
-  const SharedMemory &memory_;
+  const SharedMemoryModel &memory_;
   Vectors units_;
   std::size_t rowBits_; // that count the elements in a row of all banks
 };
@@ -208,7 +208,7 @@ private:
 } // namespace
 
 SharedConversion planSharedConversion(const LinearLayout &write, const LinearLayout &read,
-                                      std::int32_t elementBytes, const SharedMemory &memory) {
+                                      std::int32_t elementBytes, const SharedMemoryModel &memory) {
   IMBREX_CHECK(write.outputBits() == read.outputBits(), "a conversion of {0} bits to {1}",
                write.outputBits(), read.outputBits());
   return SharedConversionPlanner(write, read, elementBytes, memory).run();
@@ -216,7 +216,7 @@ SharedConversion planSharedConversion(const LinearLayout &write, const LinearLay
 
 SharedConversion planSharedConversion(const LinearLayout &write, const RegisterVectors &writes,
                                       const LinearLayout &read, std::int32_t elementBytes,
-                                      const SharedMemory &memory) {
+                                      const SharedMemoryModel &memory) {
   return SharedConversionPlanner(write, read, elementBytes, memory).run(writes);
 }
 

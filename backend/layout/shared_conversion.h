@@ -37,12 +37,12 @@ struct SharedConversion {
 
 /// Two layouts on the threads, in coordinates of one tile. Elements have 1, 2, 4, 8 or 16 bytes.
 SharedConversion planSharedConversion(const LinearLayout &write, const LinearLayout &read,
-                                      std::int32_t elementBytes, const SharedMemory &memory);
+                                      std::int32_t elementBytes, const SharedMemoryModel &memory);
 
 /// The same where the writers' vectors are given, and each is to lie in one piece: a reader's
 /// access takes the leading part of one that it holds in registers.
 SharedConversion planSharedConversion(const LinearLayout &write, const RegisterVectors &writes,
                                       const LinearLayout &read, std::int32_t elementBytes,
-                                      const SharedMemory &memory);
+                                      const SharedMemoryModel &memory);
 
 } // namespace imbrex::layout

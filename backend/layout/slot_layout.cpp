@@ -49,7 +49,7 @@ LinearLayout vectorByVector(const LinearLayout &write, const RegisterVectors &ve
 
 LinearLayout planSlot(const LinearLayout &write, const RegisterVectors &copies,
                       const LinearLayout &read, std::int32_t elementBytes,
-                      const SharedMemory &memory) {
+                      const SharedMemoryModel &memory) {
   std::array ways{planSharedConversion(write, copies, read, elementBytes, memory),
                   planSharedConversion(write, read, elementBytes, memory)};
   const auto costOf = [](const SharedConversion &way) {
@@ -102,7 +102,7 @@ LinearLayout inLaneOrder(const LinearLayout &write, const RegisterVectors &copie
 std::optional<SwizzledSlot> planSwizzledSlot(const LinearLayout &write,
                                              const RegisterVectors &copies,
                                              const LinearLayout &read, std::int32_t elementBytes,
-                                             const SharedMemory &memory) {
+                                             const SharedMemoryModel &memory) {
   const auto isOneBit = [&](std::size_t i) {
     return llvm::has_single_bit(static_cast<std::uint32_t>(copies.registers[i]));
   };

@@ -15,7 +15,7 @@ namespace imbrex::layout {
 /// follows vector.
 LinearLayout planSlot(const LinearLayout &write, const RegisterVectors &copies,
                       const LinearLayout &read, std::int32_t elementBytes,
-                      const SharedMemory &memory);
+                      const SharedMemoryModel &memory);
 
 /// The same where a copy of a warp leaves what its lanes bring side by side, in their order: the
 /// elements of a vector, then the lanes' vectors, then the rest. No two lanes have one element.
@@ -32,7 +32,7 @@ struct SwizzledSlot {
 std::optional<SwizzledSlot> planSwizzledSlot(const LinearLayout &write,
                                              const RegisterVectors &copies,
                                              const LinearLayout &read, std::int32_t elementBytes,
-                                             const SharedMemory &memory);
+                                             const SharedMemoryModel &memory);
 
 /// How the threads read a tile in a layout, be it the one that the slot was planned for or another.
 struct SlotReads {

@@ -25,7 +25,7 @@ bool isMovedByThreads(const LinearLayout &layout, Bits mask) {
 
 RegisterBasis basisOf(const LinearLayout &layout, std::int32_t shift, std::int32_t maxBits) {
   const auto columns = layout.columns(Dim::Register);
-  const Span image(columns);
+  const Subspace image(columns);
   RegisterBasis basis;
   Bits mask = 0;
   for (std::int32_t bit = 0; bit < maxBits; ++bit) {

@@ -30,7 +30,7 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
 void Emitter::collectRings() {
   ir::walk(kernel.body(), [&](const ir::Op &op) {
     if (op.kind != ir::OpKind::RingNew) return;
-    rings_.emplace(op.result(), Ring(*this, op));
+    rings_.emplace(op.result(), SharedRing(*this, op));
     largestUse_ = op.where;
   });
   // Behind the rings, whose slots begin at larger multiples.

@@ -8,8 +8,8 @@
 #include "backend/layout/vector_width.h"
 #include "backend/lower/kernel_interface.h"
 #include "backend/lower/memory/memory_order.h"
-#include "backend/lower/memory/ring.h"
 #include "backend/lower/memory/shared_memory.h"
+#include "backend/lower/memory/shared_ring.h"
 #include "backend/lower/memory/unseen_padding.h"
 #include "backend/lower/memory/view_values.h"
 #include "backend/lower/source_lines.h"
@@ -139,7 +139,7 @@ public:
   /// asking, for what one block takes keeps others from the core; behind rings what slots had, or a
   /// little more.
   std::int64_t scratchBytes() const;
-  Ring &ring(ir::ValueId value) { return rings_.at(value); }
+  SharedRing &ring(ir::ValueId value) { return rings_.at(value); }
   Barriers &barriers(ir::ValueId value) { return barriers_.at(value); }
   /// The map by which a box is loaded.
   llvm::Value *boxMap(const ir::Op &load) { return mapArguments_[mapOf_.at(&load)]; }
@@ -235,7 +235,7 @@ private:
   std::vector<std::int32_t> uses_;
   analysis::AxisAnalysis facts_;
   std::map<ir::ValueId, ViewValues> views_;
-  std::map<ir::ValueId, Ring> rings_;
+  std::map<ir::ValueId, SharedRing> rings_;
   std::map<ir::ValueId, Barriers> barriers_;
   std::vector<BoxMap> maps_;
   std::map<const ir::Op *, std::size_t> mapOf_; // by ring.load_box
@@ -244,7 +244,7 @@ private:
   llvm::Value *loadsIf_ = nullptr;
   std::int64_t copiesOfGroup_ = 0; // where copies are counted: the fewest of a group
   llvm::GlobalVariable *zeros_ = nullptr;
-  std::vector<Site> sites_;
+  std::vector<ObservationSite> sites_;
   std::uint64_t assemblies_ = 0;
   Location largestUse_;
   /// In front of an exchange's writes, for readers that are assumed at the head of a loop.

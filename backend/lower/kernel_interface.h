@@ -52,7 +52,7 @@ std::uint64_t wordOf(const Word &word, llvm::ArrayRef<ir::Argument> arguments);
 std::vector<std::int64_t> placesOf(llvm::ArrayRef<Word> words);
 
 /// What print and assert name: an op's place and the types of its operands.
-struct Site {
+struct ObservationSite {
   const ir::Op *op;
   std::vector<ir::Type> types;
 };
@@ -66,7 +66,7 @@ struct KernelInterface {
   std::int32_t threads = 0;           ///< Of a block.
   std::int32_t sharedMemoryBytes = 0; ///< Of a block.
   std::int32_t bytesAtLaunch = 0;     ///< Of these: that the launch must ask for; all, or none.
-  std::vector<Site> sites = {};
+  std::vector<ObservationSite> sites = {};
   Location where = {};        ///< Of the kernel.
   ir::KernelAttrs asked = {}; ///< What its author asks of the code.
 };

@@ -16,7 +16,7 @@ Block blockOf(std::uint64_t xy, std::uint64_t z) {
           static_cast<std::int32_t>(z)};
 }
 
-std::uint64_t elementsOf(const Site &site) {
+std::uint64_t elementsOf(const ObservationSite &site) {
   std::uint64_t elements = 0;
   for (const ir::Type &type : site.types)
     elements += static_cast<std::uint64_t>(type.shape().elements());
@@ -37,7 +37,7 @@ struct Line {
 /// The record at the front of `words`; its length.
 std::uint64_t readRecord(llvm::ArrayRef<std::uint64_t> words, const KernelInterface &interface,
                          std::vector<Line> &into) {
-  const Site &site = interface.sites[words[0] - 1];
+  const ObservationSite &site = interface.sites[words[0] - 1];
   std::vector<ir::PrintedTile> tiles;
   llvm::ArrayRef<std::uint64_t> rest = words.drop_front(kRecordWords);
   for (const ir::Type &type : site.types) {
@@ -77,7 +77,7 @@ bool tell(llvm::ArrayRef<std::uint64_t> buffer, const KernelInterface &interface
   if (told < asked) diagnostics.report(Diag::PrintsLost, {}, interface.name, asked - told, room);
   const std::uint64_t failed = buffer[kFailedSite];
   if (failed == 0 || failed > interface.sites.size()) return true;
-  const Site &site = interface.sites[failed - 1];
+  const ObservationSite &site = interface.sites[failed - 1];
   const auto element = static_cast<std::int64_t>(buffer[kFailedElement]);
   diagnostics.report(Diag::AssertFailed, site.op->where, site.op->attrs<ir::TextAttrs>().text,
                      ir::elementPlace(site.types[0].shape(), element,

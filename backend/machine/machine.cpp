@@ -72,7 +72,7 @@ bool hasFastForm(const Machine &machine, std::string_view mnemonic) {
   return lists(machine.fastOps, mnemonic);
 }
 
-layout::SharedMemory sharedMemoryOf(const Machine &machine) {
+layout::SharedMemoryModel sharedMemoryOf(const Machine &machine) {
   return {
       .banks = machine.banks, .lanes = machine.warpSize, .storesMatrices = machine.storesMatrices};
 }

@@ -97,7 +97,7 @@ bool hasFastForm(const Machine &machine, std::string_view mnemonic);
 bool hasBf16Op(const Machine &machine, std::string_view mnemonic);
 
 /// What conversions between layouts and the counting of bank conflicts want to know.
-layout::SharedMemory sharedMemoryOf(const Machine &machine);
+layout::SharedMemoryModel sharedMemoryOf(const Machine &machine);
 
 /// Every target, in the table's order.
 llvm::ArrayRef<Machine> allMachines();

@@ -134,7 +134,7 @@ Result<std::string> conversionText(const layout::LinearLayout &from,
   const layout::ConversionPlan plan = layout::planConversion(from, *to);
   std::string text = "conversion: " + toText(plan) + "\n";
   if (plan.kind != layout::ConversionKind::Shared) return text;
-  layout::SharedMemory memory{.lanes = 1 << from.inputBits(layout::Dim::Lane)};
+  layout::SharedMemoryModel memory{.lanes = 1 << from.inputBits(layout::Dim::Lane)};
   if (machine != nullptr) memory.banks = machine->banks;
   const auto shared = layout::planSharedConversion(from, *to, elementBytes, memory);
   return text + "  " + toText(shared.shared) + "\n" +

@@ -86,7 +86,7 @@ struct Grid {
   std::size_t rank;
   std::int64_t rows, columns;
   std::int32_t columnBits;
-  layout::Span owners;
+  layout::Subspace owners;
   std::vector<Slice> slices;
 
 private:

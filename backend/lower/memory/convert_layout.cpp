@@ -2,8 +2,8 @@
 #include "backend/layout/conversion.h"
 #include "backend/layout/matrix_stores.h"
 #include "backend/layout/shared_conversion.h"
-#include "backend/lower/memory/access.h"
 #include "backend/lower/memory/exchange.h"
+#include "backend/lower/memory/global_access.h"
 #include "backend/lower/values/arithmetic.h"
 
 /// Carries out the plans of backend/layout: how a tile gets from the threads that hold it to those

@@ -1,7 +1,7 @@
 #include "backend/lower/memory/exchange.h"
 
 #include "backend/layout/bank_conflicts.h"
-#include "backend/lower/memory/access.h"
+#include "backend/lower/memory/global_access.h"
 
 namespace imbrex::lower {
 

@@ -220,10 +220,10 @@ Vocabulary::BufferPlace ViewBox::inBuffer(std::size_t r) {
   return place;
 }
 
-Access ViewBox::at(std::size_t r, std::size_t width) {
-  Access access{.address = behind(base_, distance(r)),
-                .mask = isInside(r),
-                .alignment = bits_ * static_cast<std::int64_t>(width) / 8};
+GlobalAccess ViewBox::at(std::size_t r, std::size_t width) {
+  GlobalAccess access{.address = behind(base_, distance(r)),
+                      .mask = isInside(r),
+                      .alignment = bits_ * static_cast<std::int64_t>(width) / 8};
   if (isInReach()) access.inBuffer = inBuffer(r);
   return access;
 }

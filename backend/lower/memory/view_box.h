@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/lower/memory/access.h"
+#include "backend/lower/memory/global_access.h"
 
 namespace imbrex::lower {
 
@@ -26,7 +26,7 @@ public:
   ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size_t firstCoordinate);
 
   /// The access whose first element is in register `r`; of whole bytes.
-  Access at(std::size_t r, std::size_t width);
+  GlobalAccess at(std::size_t r, std::size_t width);
   /// i64: how many elements it lies from the view's first; for one that shares its byte.
   llvm::Value *elementAt(std::size_t r);
   /// Whether it is inside the view and no padding; null where it always is.

@@ -138,13 +138,13 @@ void WholeCopies::repeat() {
   for (Row &row : rows_) row.head->addIncoming(row.now, e_.b.GetInsertBlock());
 }
 
-Access WholeCopies::at(const ir::Op &op, std::size_t r, std::size_t width) {
+GlobalAccess WholeCopies::at(const ir::Op &op, std::size_t r, std::size_t width) {
   ViewBox &box = boxes_.at(&op);
   const ir::ValueId tile = boxTile(op);
   const std::int64_t bits = ir::storageBits(e_.type(viewOf(op)).element());
-  Access access{.address = nullptr,
-                .mask = e_.isInside(e_.layoutOf(tile), shapeOf(op), r), // or padding
-                .alignment = bits * static_cast<std::int64_t>(width) / 8};
+  GlobalAccess access{.address = nullptr,
+                      .mask = e_.isInside(e_.layoutOf(tile), shapeOf(op), r), // or padding
+                      .alignment = bits * static_cast<std::int64_t>(width) / 8};
   const RowOf &rowOf = rowOf_.at(&op);
   if (isByBuffer(op)) {
     access.inBuffer = box.wholeInBuffer(r, rows_[rowOf.at(0)].now);

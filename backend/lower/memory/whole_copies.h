@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/analysis/whole_trips.h"
-#include "backend/lower/memory/access.h"
+#include "backend/lower/memory/global_access.h"
 #include "backend/lower/memory/view_box.h"
 
 #include <map>
@@ -37,7 +37,7 @@ public:
   void repeat();
 
   /// Where a copy's or load's elements come from that begin in a register.
-  Access at(const ir::Op &op, std::size_t r, std::size_t width);
+  GlobalAccess at(const ir::Op &op, std::size_t r, std::size_t width);
   bool has(const ir::Op &op) const { return boxes_.contains(&op); }
 
 private:

@@ -2,8 +2,8 @@
 #include "backend/ir/products.h"
 #include "backend/layout/algebra.h"
 #include "backend/layout/bank_conflicts.h"
-#include "backend/lower/memory/access.h"
 #include "backend/lower/memory/exchange.h"
+#include "backend/lower/memory/global_access.h"
 #include "backend/lower/memory/slot_address.h"
 #include "backend/lower/ops/emit_ops.h"
 #include "backend/support/check.h"
@@ -29,7 +29,7 @@ using llvm::Value;
 namespace {
 
 /// An operand in shared memory: where it lies, and what a thread reads of it.
-struct Operand {
+struct SharedOperand {
   ValueId tile;
   std::int64_t bytes;                   ///< Of an element.
   std::int32_t depthBits;               ///< Of k, as far as it is there at a time.
@@ -95,7 +95,7 @@ private:
 
   bool isInPlace(std::size_t i) const { return e_.type(op_.operand(i)).isShared(); }
 
-  Operand operand(std::size_t i, std::int32_t depthBits) const {
+  SharedOperand operand(std::size_t i, std::int32_t depthBits) const {
     const ValueId tile = op_.operand(i);
     return {.tile = tile,
             .bytes = e_.bytesInMemory(e_.laneType(e_.type(tile))),
@@ -103,8 +103,8 @@ private:
             .reads = analysis::operandReads(e_.kernel, op_, i, {depthBits, depthBits})};
   }
 
-  Operand operandInPlace(std::size_t i) {
-    Operand made = operand(i, layout::bitsFor(depth_));
+  SharedOperand operandInPlace(std::size_t i) {
+    SharedOperand made = operand(i, layout::bitsFor(depth_));
     made.inShared = readsOf(e_, made.tile, made.reads);
     made.base = e_.scalar(made.tile);
     made.readBy(layout::kMaxAccessBytes, depthAhead(i));
@@ -112,9 +112,9 @@ private:
   }
 
   /// Its base is another in each slab.
-  Operand operandInSlab(std::size_t i) const {
+  SharedOperand operandInSlab(std::size_t i) const {
     const Slab of = slab(i);
-    Operand made = operand(i, roomBits_);
+    SharedOperand made = operand(i, roomBits_);
     const layout::LinearLayout &reads = made.reads;
     layout::Vectors columns;
     const auto add = [&](std::int32_t shift, std::int32_t bits) {
@@ -313,15 +313,15 @@ private:
 
   /// Read the vectors that begin there.
   void readAt(std::size_t i, const Depth &depth, Elements &elements) {
-    const Operand &operand = operands_[i];
+    const SharedOperand &operand = operands_[i];
     const Bits depths = (Bits{1} << operand.depthBits) - 1;
     const Bits ofSlab = isInPlace(i) ? static_cast<Bits>(depth.slab) : 0;
     const ir::Type &type = e_.type(operand.tile);
     for (const llvm::ArrayRef<std::int32_t> vector : operand.vectors.each()) {
       const auto first = static_cast<Bits>(vector[0]);
       if ((first & depths) != static_cast<Bits>(depth.ahead)) continue;
-      const Access access{.address = address(operand, first | ofSlab, depth.steps),
-                          .alignment = operand.bytes * operand.vectors.width};
+      const GlobalAccess access{.address = address(operand, first | ofSlab, depth.steps),
+                                .alignment = operand.bytes * operand.vectors.width};
       const Registers read =
           emitRead(e_, type.isShared() ? type.held() : type, access, vector.size(), {}, {});
       for (const auto &[r, element] : llvm::zip_equal(vector, read))
@@ -331,7 +331,7 @@ private:
 
   /// Of what a register reads, so many steps further along k. What of the constant part no thread
   /// and no step reaches is added last, where an access can have it for nothing.
-  Value *address(const Operand &operand, Bits ofRegister, Value *steps) {
+  Value *address(const SharedOperand &operand, Bits ofRegister, Value *steps) {
     const layout::LinearLayout &offsets = operand.inShared.offsets;
     const auto ofSteps = offsets.columns(Dim::Register)
                              .take_front(static_cast<std::size_t>(operand.depthBits))
@@ -378,7 +378,7 @@ private:
   std::int32_t rank_;
   std::int64_t depth_;
   ElementKind element_;
-  std::array<Operand, 2> operands_;
+  std::array<SharedOperand, 2> operands_;
   Registers sums_;
   std::int32_t roomBits_ = 0;
   std::int64_t step_ = 1; // along k, which is multiplied before more is read of both

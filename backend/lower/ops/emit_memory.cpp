@@ -1,4 +1,4 @@
-#include "backend/lower/memory/access.h"
+#include "backend/lower/memory/global_access.h"
 #include "backend/lower/ops/emit_ops.h"
 #include "backend/lower/values/arithmetic.h"
 
@@ -11,8 +11,8 @@ using llvm::Value;
 namespace {
 
 /// The address and the mask of an access whose first element is in register `r`.
-Access accessAt(Emitter &e, const ir::Op &op, std::optional<std::size_t> maskOperand, std::size_t r,
-                std::size_t width) {
+GlobalAccess accessAt(Emitter &e, const ir::Op &op, std::optional<std::size_t> maskOperand,
+                      std::size_t r, std::size_t width) {
   const ir::Type &pointers = e.type(op.operand(0));
   Value *inside = nullptr;
   if (pointers.rank() > 0) inside = e.isInside(e.layoutOf(op.operand(0)), pointers.shape(), r);
@@ -49,7 +49,7 @@ void emitLoad(Emitter &e, const ir::Op &op) {
       others.assign(width, llvm::PoisonValue::get(e.laneType(type)));
     else if (const auto other = operandAt(op, 2))
       others = picked(e.registers(op.operand(*other)), vector);
-    const Access access =
+    const GlobalAccess access =
         accessAt(e, op, operandAt(op, 1), static_cast<std::size_t>(vector[0]), width);
     const Registers read =
         emitRead(e, type, access, width, others, hintsOf(op.attrs<ir::MemoryAttrs>()));
@@ -63,7 +63,7 @@ void emitStore(Emitter &e, const ir::Op &op) {
   const layout::RegisterVectors vectors = e.accessVectors(op, op.operand(0));
   Value *const owner = e.isOwner(op.operand(0));
   for (const llvm::ArrayRef<std::int32_t> vector : vectors.each()) {
-    Access access =
+    GlobalAccess access =
         accessAt(e, op, operandAt(op, 2), static_cast<std::size_t>(vector[0]), vector.size());
     access.mask = e.allOf({owner, access.mask});
     emitWrite(e, e.type(values), access, picked(e.registers(values), vector),

@@ -78,7 +78,7 @@ void Emitter::emitCode(const ir::Op &op) {
   case OpKind::BreakIf: return emitBreakIf(op);
   case OpKind::ExitIf: return endBlockIf(scalar(op.operand(0)));
 
-  case OpKind::RingNew: return; // Ring, before all code
+  case OpKind::RingNew: return; // SharedRing, before all code
   case OpKind::RingCopy: return emitRingCopy(*this, op);
   case OpKind::RingCopyBox: return emitRingCopyBox(*this, op);
   case OpKind::RingStore: return emitRingStore(*this, op);

@@ -12,7 +12,7 @@ using llvm::Value;
 namespace {
 
 /// One copy of a thread where the machine has no asynchronous one of that size.
-void copyAtOnce(Emitter &e, Value *to, const Access &from, std::int64_t bytes) {
+void copyAtOnce(Emitter &e, Value *to, const GlobalAccess &from, std::int64_t bytes) {
   constexpr std::int64_t kWord = 4;
   llvm::Type *const type = bytes > kWord
                                ? static_cast<llvm::Type *>(llvm::FixedVectorType::get(
@@ -36,7 +36,7 @@ Value *conditionOf(Emitter &e, const ir::Op &copy) {
 /// elements, all is zeros and goes where nobody reads.
 template <class MakeAccess>
 void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
-  Ring &ring = e.ring(op.operand(0));
+  SharedRing &ring = e.ring(op.operand(0));
   const analysis::RingCopies &copies = ring.copies();
   const layout::LinearLayout &offsets = ring.writeOffsets();
   const std::int64_t bytes = copies.bytes / copies.vectors.width; // of an element
@@ -53,7 +53,7 @@ void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
     const auto ofRegister = static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
     Value *inSlot = e.b.CreateMul(e.b.CreateXor(ofWarp, e.i32(ofRegister)), e.i32(bytes));
     Value *to = where(isWanted, e.b.CreateAdd(slot, inSlot), ring.unread(e));
-    const Access from = accessAt(first, vector.size());
+    const GlobalAccess from = accessAt(first, vector.size());
     Value *source = where(e.allOf({isWanted, from.mask}), from.address, e.zeros(copies.bytes));
     e.words.copyInLaneOrder(e.b,
                             e.b.CreateGEP(e.b.getInt8Ty(), ring.base(), e.words.uniform(e.b, to)),
@@ -65,7 +65,7 @@ void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
 /// elements of a register come from. What a mask leaves out, and padding, is filled with zeros.
 template <class MakeAccess>
 void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
-  Ring &ring = e.ring(op.operand(0));
+  SharedRing &ring = e.ring(op.operand(0));
   const analysis::RingCopies &copies = ring.copies();
   if (copies.areInLaneOrder) return fillInLaneOrder(e, op, makeAccess);
   const layout::LinearLayout &offsets = ring.writeOffsets();
@@ -75,7 +75,7 @@ void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
     for (const llvm::ArrayRef<std::int32_t> vector : copies.vectors.each()) {
       const auto first = static_cast<std::size_t>(vector[0]);
       Value *to = slotAddress(e, slot, offsets, offsets.apply(layout::Dim::Register, first), bits);
-      const Access from = accessAt(first, vector.size());
+      const GlobalAccess from = accessAt(first, vector.size());
       if (copies.areAsynchronous)
         e.words.copyAsync(e.b, to, from.address, {copies.bytes, from.mask});
       else
@@ -96,7 +96,7 @@ void emitRingCopy(Emitter &e, const ir::Op &op) {
     return [&](std::size_t r, std::size_t) {
       Value *mask = op.operands.size() > 3 ? e.registers(op.operand(3))[r] : nullptr;
       Value *inside = e.isInside(e.layoutOf(pointers), e.type(pointers).shape(), r);
-      return Access{.address = e.registers(pointers)[r], .mask = e.allOf({inside, mask})};
+      return GlobalAccess{.address = e.registers(pointers)[r], .mask = e.allOf({inside, mask})};
     };
   });
 }
@@ -121,7 +121,7 @@ void emitRingStore(Emitter &e, const ir::Op &op) {
   const ir::ValueId tile = op.operand(1);
   const ir::Type &type = e.type(tile);
   const std::int64_t bytes = ir::storageBits(type.element()) / 8;
-  Ring &ring = e.ring(op.operand(0));
+  SharedRing &ring = e.ring(op.operand(0));
   const layout::LinearLayout &offsets = ring.writeOffsets();
   const layout::RegisterVectors vectors =
       layout::contiguousRegisters(offsets, layout::kMaxAccessBytes / bytes);

@@ -140,7 +140,7 @@ void emitViewStore(Emitter &e, const ir::Op &op) {
       continue;
     }
     const Registers values = picked(registers, vector);
-    Access access = box.at(first, vector.size());
+    GlobalAccess access = box.at(first, vector.size());
     access.mask = e.allOf({owner, access.mask});
     if (isNibble)
       emitWrite(e, byteType(), access, bytesOf(e, values), hints);

@@ -122,8 +122,8 @@ TEST_CASE("each element arrives where it should, wherever rows lie") {
 }
 
 TEST_CASE("matrices are taken where they are fewer stores, and only where the machine has them") {
-  const SharedMemory with{.storesMatrices = true}, without;
-  const auto areTaken = [&](const LinearLayout &offsets, const SharedMemory &memory) {
+  const SharedMemoryModel with{.storesMatrices = true}, without;
+  const auto areTaken = [&](const LinearLayout &offsets, const SharedMemoryModel &memory) {
     return fewerMatrixStores(offsets, contiguousRegisters(offsets, 8), 2, memory).has_value();
   };
   const LinearLayout pairs = offsetsOf({1, 8}, {2, 4, 64, 128, 256}, {16, 32});
@@ -133,7 +133,7 @@ TEST_CASE("matrices are taken where they are fewer stores, and only where the ma
 }
 
 TEST_CASE("a matrix takes a cycle where its rows lie in different banks") {
-  const SharedMemory memory{.storesMatrices = true};
+  const SharedMemoryModel memory{.storesMatrices = true};
   const auto cycles = [&](const LinearLayout &offsets) {
     return costOf(*matrixStores(offsets, 2), 2, memory).cycles;
   };

@@ -38,7 +38,7 @@ Vectors randomVectors(std::mt19937_64 &rng, std::int32_t bits, std::size_t count
 TEST_CASE("a span contains exactly the sums of its vectors, and says of which") {
   for (const auto &[rows, columns] : {std::pair{3, 4}, {4, 3}, {3, 3}, {2, 5}, {1, 2}})
     forAllMatrices(rows, columns, [&, rowCount = rows](const Vectors &matrix) {
-      const Span span(matrix);
+      const Subspace span(matrix);
       const std::set<Bits> sums = allSums(matrix);
       REQUIRE(sums.size() == (std::size_t{1} << span.dimension()));
       REQUIRE(rank(matrix) == span.dimension());
@@ -81,7 +81,8 @@ TEST_CASE("the intersection of two spans has the vectors that both have") {
     Vectors joint(a);
     joint.append(b);
     CHECK(static_cast<std::int32_t>(both.size()) == rank(a) + rank(b) - rank(joint));
-    for (const Bits vector : both) CHECK((Span(a).contains(vector) && Span(b).contains(vector)));
+    for (const Bits vector : both)
+      CHECK((Subspace(a).contains(vector) && Subspace(b).contains(vector)));
   }
 }
 

@@ -13,7 +13,7 @@ namespace imbrex::layout {
 namespace {
 
 /// Which lanes are served together, lane by lane, as the documents list them.
-std::vector<std::vector<Bits>> servedTogether(const SharedMemory &memory, bool inOrder,
+std::vector<std::vector<Bits>> servedTogether(const SharedMemoryModel &memory, bool inOrder,
                                               std::int64_t bytes) {
   const std::int64_t perPart =
       std::min<std::int64_t>(memory.lanes, memory.banks * 4 / std::max<std::int64_t>(bytes, 4));
@@ -28,7 +28,7 @@ std::vector<std::vector<Bits>> servedTogether(const SharedMemory &memory, bool i
 /// The cycles of one warp by simulation: every access, every part, every bank's different words.
 std::int64_t simulatedCycles(const LinearLayout &offsets, const RegisterVectors &vectors,
                              AccessKind kind, std::int64_t elementBytes,
-                             const SharedMemory &memory) {
+                             const SharedMemoryModel &memory) {
   const std::int64_t bytes = vectors.width * elementBytes;
   const bool inOrder = memory.wideReadLanes.empty() || kind == AccessKind::Write || bytes != 16;
   const std::int32_t registerBits = offsets.inputBits(Dim::Register);
@@ -67,7 +67,7 @@ bool arrivesWhole(const SharedConversion &plan, const LinearLayout &write,
 }
 
 void checkCost(const SharedConversion &plan, const LinearLayout &write, const LinearLayout &read,
-               std::int32_t elementBytes, const SharedMemory &memory) {
+               std::int32_t elementBytes, const SharedMemoryModel &memory) {
   CHECK(plan.writeCost.cycles ==
         simulatedCycles(plan.writeOffsets, plan.writes, AccessKind::Write, elementBytes, memory));
   CHECK(plan.readCost.cycles ==
@@ -82,8 +82,8 @@ constexpr std::array<std::int32_t, 5> kElementBytes{1, 2, 4, 8, 16};
 
 /// The machines that there are: a warp of 32 or 64, banks of 32 or 64, and one that serves wide
 /// reads in another order.
-const std::array<SharedMemory, 4> kMemories{
-    SharedMemory{},
+const std::array<SharedMemoryModel, 4> kMemories{
+    SharedMemoryModel{},
     {.banks = 32, .lanes = 64},
     {.banks = 64, .lanes = 64},
     {.banks = 32, .lanes = 64, .wideReadLanes = {1, 2, 20, 8, 16, 32}}};
@@ -122,7 +122,7 @@ TEST_CASE("the counted cycles are those of a simulation, for any layout of the s
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 rng(seed);
-    const SharedMemory &memory = kMemories[seed % kMemories.size()];
+    const SharedMemoryModel &memory = kMemories[seed % kMemories.size()];
     const std::int32_t elementBytes = kElementBytes[seed / 4 % 5];
     const auto extents = randomExtents(rng, 9);
     LinearLayout shared;
@@ -152,7 +152,7 @@ TEST_CASE("between blocked layouts there is no conflict on either side, whatever
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 rng(seed);
-    const SharedMemory &memory = kMemories[seed % kMemories.size()];
+    const SharedMemoryModel &memory = kMemories[seed % kMemories.size()];
     const std::int32_t elementBytes = kElementBytes[seed / 4 % 5];
     const auto extents = randomExtents(rng, 11);
     const Threads threads{.lanes = memory.lanes, .warps = 1 << between(rng, 0, 2)};
@@ -198,7 +198,7 @@ TEST_CASE(
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 rng(seed);
-    const SharedMemory &memory = kMemories[seed % 2];
+    const SharedMemoryModel &memory = kMemories[seed % 2];
     const std::int32_t elementBytes = kElementBytes[seed / 4 % 5];
     const Sides tile{{Dim::Axis0, between(rng, 3, 8)}};
     const auto any = [&] {

@@ -128,7 +128,7 @@ TEST_CASE("in lane order, a warp whose place is a sum of bits begins behind what
 
 TEST_CASE(
     "a swizzled slot is in lane order for what its lanes bring, and is read without conflicts") {
-  const SharedMemory memory{.banks = 64, .lanes = 64};
+  const SharedMemoryModel memory{.banks = 64, .lanes = 64};
   // The a of a product, f16[128x32] with k last, copied by 16 bytes; lanes read rows four apart.
   const auto write =
       parseLayout("register [[0,1],[0,2],[0,4],[64,0]] lane [[0,8],[0,16],[1,0],[2,0],[4,0],[8,0]] "

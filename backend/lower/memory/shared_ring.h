@@ -16,10 +16,10 @@ class Emitter;
 /// A ring in shared memory. Where its next slot is to be filled and its oldest to be read, each
 /// thread keeps in a variable, as the distance from the ring's first byte: it lives as long as the
 /// kernel, through all loops, and LLVM makes a register of it.
-class Ring {
+class SharedRing {
 public:
   /// Reserves the memory for a `ring.new`, in an emitter that has not begun.
-  Ring(Emitter &emitter, const ir::Op &op);
+  SharedRing(Emitter &emitter, const ir::Op &op);
   /// Emit the variables, where they reach all code.
   void start(Emitter &emitter);
 

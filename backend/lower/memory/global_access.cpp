@@ -1,4 +1,4 @@
-#include "backend/lower/memory/access.h"
+#include "backend/lower/memory/global_access.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -25,7 +25,7 @@ Value *fromMemory(Emitter &e, const ir::Type &type, Value *stored) {
   return stored;
 }
 
-Registers emitRead(Emitter &e, const ir::Type &type, const Access &access, std::size_t width,
+Registers emitRead(Emitter &e, const ir::Type &type, const GlobalAccess &access, std::size_t width,
                    llvm::ArrayRef<Value *> others, Hints hints) {
   llvm::Type *const memory = accessType(e.memoryType(type), width);
   Value *otherwise = others.empty() ? static_cast<Value *>(llvm::Constant::getNullValue(memory))
@@ -54,7 +54,7 @@ Registers emitRead(Emitter &e, const ir::Type &type, const Access &access, std::
   return elements;
 }
 
-void emitWrite(Emitter &e, const ir::Type &type, const Access &access,
+void emitWrite(Emitter &e, const ir::Type &type, const GlobalAccess &access,
                llvm::ArrayRef<Value *> values, Hints hints) {
   Value *stored = llvm::PoisonValue::get(accessType(e.memoryType(type), values.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -7,7 +7,7 @@
 /// One access of a thread to global memory: `width` neighbours at once, all of them or none.
 namespace imbrex::lower {
 
-struct Access {
+struct GlobalAccess {
   llvm::Value *address;        // of the first
   llvm::Value *mask = nullptr; // null: always
   std::int64_t alignment = 1;  // of the address, in bytes
@@ -26,9 +26,9 @@ struct Hints {
 inline Hints hintsOf(const auto &attributes) { return {attributes.cache, attributes.eviction}; }
 
 /// Read neighbours of a type; `others` (one each, or none for zeros) where the mask is off.
-Registers emitRead(Emitter &emitter, const ir::Type &type, const Access &access, std::size_t width,
-                   llvm::ArrayRef<llvm::Value *> others, Hints hints);
-void emitWrite(Emitter &emitter, const ir::Type &type, const Access &access,
+Registers emitRead(Emitter &emitter, const ir::Type &type, const GlobalAccess &access,
+                   std::size_t width, llvm::ArrayRef<llvm::Value *> others, Hints hints);
+void emitWrite(Emitter &emitter, const ir::Type &type, const GlobalAccess &access,
                llvm::ArrayRef<llvm::Value *> values, Hints hints);
 
 /// Some of a tile's registers, by their numbers: those of a vector, in its order.

@@ -1,4 +1,4 @@
-#include "backend/lower/memory/ring.h"
+#include "backend/lower/memory/shared_ring.h"
 
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/algebra.h"
@@ -11,7 +11,7 @@ namespace imbrex::lower {
 using llvm::Value;
 using machine::kBarrierBytes;
 
-Ring::Ring(Emitter &e, const ir::Op &op)
+SharedRing::SharedRing(Emitter &e, const ir::Op &op)
     : slotBytes_(ir::slotBytes(e.kernel, op.result())), slots_(op.attrs<ir::RingAttrs>().slots) {
   const ir::Type &type = e.type(op.result());
   const layout::LinearLayout &layout = e.layoutOf(op.result());
@@ -33,8 +33,9 @@ Ring::Ring(Emitter &e, const ir::Op &op)
 }
 
 /// Of a ring that nobody takes a slot of.
-layout::LinearLayout Ring::unreadSlots(const layout::LinearLayout &write, ir::ElementKind element,
-                                       const machine::Machine &machine) const {
+layout::LinearLayout SharedRing::unreadSlots(const layout::LinearLayout &write,
+                                             ir::ElementKind element,
+                                             const machine::Machine &machine) const {
   if (boxes_) return boxes_->shared;
   if (copies_.areInLaneOrder) return layout::planSlotInLaneOrder(write, copies_.vectors);
   return layout::planSlot(write, copies_.vectors, write, ir::storageBits(element) / 8,
@@ -81,13 +82,13 @@ Value *addressAt(Emitter &e, Value *base, Value *offset) {
 
 } // namespace
 
-void Ring::start(Emitter &e) {
+void SharedRing::start(Emitter &e) {
   for (llvm::AllocaInst **cursor : {&filled_, &taken_}) *cursor = newVariable(e);
 }
 
-Value *Ring::fill(Emitter &e) { return addressAt(e, base_, fillIf(e, nullptr)); }
+Value *SharedRing::fill(Emitter &e) { return addressAt(e, base_, fillIf(e, nullptr)); }
 
-Value *Ring::take(Emitter &e) {
+Value *SharedRing::take(Emitter &e) {
   Value *place = nullptr;
   if (known_) {
     place = e.i32(known_->taken * slotBytes_);
@@ -98,7 +99,7 @@ Value *Ring::take(Emitter &e) {
   return addressAt(e, base_, place);
 }
 
-Value *Ring::fillIf(Emitter &e, Value *condition) {
+Value *SharedRing::fillIf(Emitter &e, Value *condition) {
   if (known_) {
     IMBREX_CHECK(!condition, "a slot that is known is filled in any case");
     const std::int64_t place = known_->filled * slotBytes_;
@@ -112,13 +113,13 @@ Value *Ring::fillIf(Emitter &e, Value *condition) {
   return now;
 }
 
-Value *Ring::isAt(Emitter &e, std::int64_t filled, std::int64_t taken) {
+Value *SharedRing::isAt(Emitter &e, std::int64_t filled, std::int64_t taken) {
   Value *isFilled = e.b.CreateICmpEQ(valueOf(e, filled_), e.i32(filled * slotBytes_));
   Value *isTaken = e.b.CreateICmpEQ(valueOf(e, taken_), e.i32(taken * slotBytes_));
   return e.b.CreateAnd(isFilled, isTaken);
 }
 
-Value *Ring::unread(Emitter &e) const {
+Value *SharedRing::unread(Emitter &e) const {
   return e.b.CreateAdd(e.i32(slots_ * slotBytes_), e.b.CreateMul(e.warp(), e.i32(ofWarp_)));
 }
 
