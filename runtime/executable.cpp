@@ -5,8 +5,8 @@
 #include "backend/pipeline.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
+#include "backend/target/host/run/host_program.h"
 #include "backend/target/host/run/jit.h"
-#include "backend/target/host/run/program.h"
 #include "runtime/devices.h"
 #include "runtime/emulated_executable.h"
 #include "runtime/gpu_executable.h"
@@ -53,7 +53,8 @@ private:
 
 class HostExecutable : public Executable {
 public:
-  explicit HostExecutable(std::unique_ptr<host::Program> program) : program_(std::move(program)) {}
+  explicit HostExecutable(std::unique_ptr<host::HostProgram> program)
+      : program_(std::move(program)) {}
 
 private:
   bool execute(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
@@ -61,7 +62,7 @@ private:
     return program_->run(grid, arguments, diagnostics);
   }
 
-  std::unique_ptr<host::Program> program_;
+  std::unique_ptr<host::HostProgram> program_;
 };
 
 class InterpretedExecutable : public Executable {
@@ -84,7 +85,7 @@ std::shared_ptr<const Executable> finish(ir::Kernel kernel, const DeviceInfo &on
   case DeviceKind::Host: {
     const auto traced = std::make_shared<const ir::Kernel>(std::move(kernel));
     const auto maker = std::make_shared<HostCodeMaker>(traced);
-    auto program = host::Program::from(
+    auto program = host::HostProgram::from(
         traced,
         [maker](const host::LaunchTraits &traits, Diagnostics &to) {
           return maker->make(traits, to);

@@ -1,5 +1,5 @@
 #include "backend/pipeline.h"
-#include "backend/target/host/run/program.h"
+#include "backend/target/host/run/host_program.h"
 #include "tests/support/semantics.h"
 
 #include <doctest/doctest.h>
@@ -12,8 +12,8 @@ bool runOnHost(const ir::Kernel &source, const ir::Grid &grid,
                llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics) {
   ir::Kernel kernel = source.clone();
   if (!runPasses(kernel, hostPipeline(), diagnostics)) return false;
-  const std::unique_ptr<host::Program> program =
-      host::Program::compile(kernel, diagnostics, arguments);
+  const std::unique_ptr<host::HostProgram> program =
+      host::HostProgram::compile(kernel, diagnostics, arguments);
   return program && program->run(grid, arguments, diagnostics);
 }
 

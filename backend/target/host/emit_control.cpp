@@ -1,5 +1,5 @@
 #include "backend/support/check.h"
-#include "backend/target/host/emitter.h"
+#include "backend/target/host/host_emitter.h"
 #include "backend/target/host/nest/body.h"
 #include "backend/target/host/nest/control_flow.h"
 
@@ -19,7 +19,7 @@ const ir::Op &yieldOf(const ir::Block &body) { return *body.ops.back(); }
 
 } // namespace
 
-void Emitter::emitControl(const Step &step) {
+void HostEmitter::emitControl(const Step &step) {
   const ir::Op &op = *step.op;
   if (op.kind == OpKind::For) return emitFor(step);
   if (op.kind == OpKind::While) return emitWhile(op);
@@ -31,7 +31,8 @@ void Emitter::emitControl(const Step &step) {
   builder.SetInsertPoint(stays);
 }
 
-Emitter::LoopFrame Emitter::enterLoop(const ir::Op &op, size_t firstInitial, size_t firstArgument) {
+HostEmitter::LoopFrame HostEmitter::enterLoop(const ir::Op &op, size_t firstInitial,
+                                              size_t firstArgument) {
   LoopFrame frame{.op = &op, .carried = {}, .exit = newBlock("exit")};
   for (size_t i = 0; i < op.results.size(); ++i) {
     const ir::Type &carried = type(op.result(i));
@@ -42,19 +43,19 @@ Emitter::LoopFrame Emitter::enterLoop(const ir::Op &op, size_t firstInitial, siz
   return frame;
 }
 
-void Emitter::readCarried(const ir::Op &op, const LoopFrame &frame, size_t firstArgument) {
+void HostEmitter::readCarried(const ir::Op &op, const LoopFrame &frame, size_t firstArgument) {
   for (size_t i = 0; i < frame.carried.size(); ++i)
     if (llvm::AllocaInst *variable = frame.carried[i])
       setScalar(op.regions[0].arguments[firstArgument + i],
                 builder.CreateLoad(variable->getAllocatedType(), variable));
 }
 
-void Emitter::writeCarried(const LoopFrame &frame, llvm::ArrayRef<ValueId> values) {
+void HostEmitter::writeCarried(const LoopFrame &frame, llvm::ArrayRef<ValueId> values) {
   for (size_t i = 0; i < frame.carried.size(); ++i)
     if (frame.carried[i]) builder.CreateStore(scalar(values[i]), frame.carried[i]);
 }
 
-void Emitter::leaveLoop(const ir::Op &op, const LoopFrame &frame) {
+void HostEmitter::leaveLoop(const ir::Op &op, const LoopFrame &frame) {
   builder.SetInsertPoint(frame.exit);
   for (size_t i = 0; i < op.results.size(); ++i) {
     if (llvm::AllocaInst *variable = frame.carried[i])
@@ -64,14 +65,14 @@ void Emitter::leaveLoop(const ir::Op &op, const LoopFrame &frame) {
   }
 }
 
-Value *Emitter::tripCount(const ir::Op &op) {
+Value *HostEmitter::tripCount(const ir::Op &op) {
   Value *trips =
       lower::emitTripCount(builder, scalar(op.operand(0)), scalar(op.operand(1)),
                            scalar(op.operand(2)), ir::isSigned(type(op.operand(0)).element()));
   return builder.CreateZExt(trips, i64);
 }
 
-void Emitter::emitFor(const Step &step) {
+void HostEmitter::emitFor(const Step &step) {
   const ir::Op &op = *step.op;
   LoopFrame frame = enterLoop(op, 3, 1);
   Value *low = scalar(op.operand(0)), *stride = scalar(op.operand(2));
@@ -103,12 +104,12 @@ void Emitter::emitFor(const Step &step) {
   leaveLoop(op, frame);
 }
 
-Value *Emitter::isLastTrip() {
+Value *HostEmitter::isLastTrip() {
   const LoopFrame &loop = loops_.back();
   return builder.CreateICmpEQ(builder.CreateNUWAdd(loop.trip, index(1)), loop.trips);
 }
 
-void Emitter::emitWhile(const ir::Op &op) {
+void HostEmitter::emitWhile(const ir::Op &op) {
   const LoopFrame frame = enterLoop(op, 0, 0);
   llvm::BasicBlock *loop = newBlock("while");
   builder.CreateBr(loop);
@@ -122,7 +123,7 @@ void Emitter::emitWhile(const ir::Op &op) {
   leaveLoop(op, frame);
 }
 
-void Emitter::emitBreakIf(const ir::Op &op) {
+void HostEmitter::emitBreakIf(const ir::Op &op) {
   llvm::BasicBlock *leaves = newBlock("leaves"), *stays = newBlock("stays");
   builder.CreateCondBr(scalar(op.operand(0)), leaves, stays);
   builder.SetInsertPoint(leaves);
@@ -133,7 +134,7 @@ void Emitter::emitBreakIf(const ir::Op &op) {
   builder.SetInsertPoint(stays);
 }
 
-void Emitter::emitIf(const ir::Op &op) {
+void HostEmitter::emitIf(const ir::Op &op) {
   LoopFrame frame{.op = &op, .carried = {}, .exit = newBlock("endif")};
   for (const ValueId result : op.results)
     frame.carried.push_back(isScalar(type(result)) ? newVariable(laneType(type(result))) : nullptr);
@@ -151,7 +152,7 @@ void Emitter::emitIf(const ir::Op &op) {
 }
 
 /// The nest of a store that a product does itself where it can.
-void Emitter::emitUnlessStored(const Step &step) {
+void HostEmitter::emitUnlessStored(const Step &step) {
   Value *isStored = Body(*this, 1).placeOf(*step.nest.roots[0].op).isInside;
   if (step.storedBy->kind == OpKind::For)
     isStored =

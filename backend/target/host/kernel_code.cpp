@@ -1,6 +1,6 @@
 #include "backend/target/host/kernel_code.h"
 
-#include "backend/target/host/emitter.h"
+#include "backend/target/host/host_emitter.h"
 #include "llvm/IR/LLVMContext.h"
 
 namespace imbrex::host {
@@ -13,7 +13,7 @@ KernelCode compileAs(const std::string &entry, llvm::GlobalValue::VisibilityType
   llvm::Module module(kernel.name(), context);
   compiler.prepare(module);
   const LoopPlan plan = planLoops(kernel, traits);
-  Emitter emitter(module, kernel, plan, traits, compiler.machine());
+  HostEmitter emitter(module, kernel, plan, traits, compiler.machine());
   emitter.emitEntry(entry);
   module.getFunction(entry)->setVisibility(visibility);
   return {.object = compiler.compile(module, llvm::CodeGenOptLevel::Default),

@@ -4,7 +4,7 @@
 #include "backend/ir/kernel.h"
 #include "backend/target/host/compiler.h"
 #include "backend/target/host/launch_traits.h"
-#include "backend/target/host/run/launch.h"
+#include "backend/target/host/run/running_launch.h"
 
 /// A kernel's machine code, before anything is loaded: the same whether this machine executes it or
 /// another.
@@ -20,7 +20,7 @@ struct KernelCode {
   static constexpr const char *kEntry = "entry"; // the symbol of its EntryFunction, unless said
   std::unique_ptr<llvm::MemoryBuffer> object;
   std::int64_t scratchBytes = 0; // that each call of it needs, aligned to 64
-  std::vector<Site> sites;
+  std::vector<lower::ObservationSite> sites;
 };
 
 /// The code of a kernel at stage Tiles for launches with these traits.

@@ -1,6 +1,6 @@
 #include "backend/pipeline.h"
 #include "backend/target/host/compiler.h"
-#include "backend/target/host/run/program.h"
+#include "backend/target/host/run/host_program.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -47,7 +47,7 @@ void ask(const OlderCpu &cpu, const std::function<void(semantics::Executor)> &qu
                llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics) {
     ir::Kernel kernel = source.clone();
     if (!runPasses(kernel, hostPipeline(), diagnostics)) return false;
-    const auto program = host::Program::compile(kernel, diagnostics, arguments, compiler);
+    const auto program = host::HostProgram::compile(kernel, diagnostics, arguments, compiler);
     return program && program->run(grid, arguments, diagnostics);
   });
 }

@@ -260,7 +260,7 @@ kernel @copy(%x: view<const i32, 2>, %y: view<i32, 2>) stage tiles {
 
 TEST_CASE("one program runs from several threads at once") {
   Diagnostics diagnostics;
-  const std::unique_ptr<Program> program = Program::compile(shift(), diagnostics);
+  const std::unique_ptr<HostProgram> program = HostProgram::compile(shift(), diagnostics);
   std::vector<std::thread> threads;
   std::vector<std::vector<std::int32_t>> results(8, std::vector<std::int32_t>(100));
   std::vector<std::int32_t> source(100);
@@ -289,7 +289,7 @@ kernel @check(%n: i32) stage tiles {
 }
 )");
   Diagnostics diagnostics;
-  const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
+  const std::unique_ptr<HostProgram> program = HostProgram::compile(kernel, diagnostics);
   CHECK(program->run({{4, 1, 1}}, {number(9)}, diagnostics));
   CHECK_FALSE(program->run({{4, 1, 1}}, {number(8)}, diagnostics));
   CHECK(diagnostics.all().size() == 1);
@@ -313,7 +313,7 @@ kernel @swap(%y: ptr<u32>) stage tiles {
 )");
   };
   Diagnostics diagnostics;
-  CHECK(Program::compile(kernelFor("some-other-machine"), diagnostics) == nullptr);
+  CHECK(HostProgram::compile(kernelFor("some-other-machine"), diagnostics) == nullptr);
   REQUIRE(diagnostics.all().size() == 1);
   CHECK(diagnostics.all()[0].kind == Diag::ForeignAssembly);
 #if defined(__x86_64__)
@@ -391,7 +391,7 @@ TEST_CASE("machine instructions that do not assemble are reported at their line"
                                            "\"] : i32\n"
                                            "store %p, %a\n}");
     Diagnostics diagnostics;
-    CHECK(Program::compile(kernel, diagnostics) == nullptr);
+    CHECK(HostProgram::compile(kernel, diagnostics) == nullptr);
     REQUIRE(diagnostics.all().size() == 1);
     CHECK(diagnostics.all()[0].kind == Diag::BadAssembly);
     CHECK(diagnostics.all()[0].where.line == 2);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "backend/ir/builder.h"
-#include "backend/target/host/emitter.h"
-#include "backend/target/host/run/program.h"
+#include "backend/target/host/host_emitter.h"
+#include "backend/target/host/run/host_program.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
@@ -36,7 +36,7 @@ inline ir::Argument number(std::int64_t value) {
 inline void launch(const ir::Kernel &kernel, const ir::Grid &grid,
                    const std::vector<ir::Argument> &arguments) {
   Diagnostics diagnostics;
-  const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
+  const std::unique_ptr<HostProgram> program = HostProgram::compile(kernel, diagnostics);
   if (program) program->run(grid, arguments, diagnostics);
 }
 
@@ -46,7 +46,7 @@ inline std::string codeOf(const ir::Kernel &kernel) {
   llvm::Module module("k", context);
   const LaunchTraits traits = usualTraits(kernel);
   const LoopPlan plan = planLoops(kernel, traits);
-  Emitter(module, kernel, plan, traits, {.vectors = {.bits = 256, .registers = 16}})
+  HostEmitter(module, kernel, plan, traits, {.vectors = {.bits = 256, .registers = 16}})
       .emitEntry("entry");
   std::string text;
   llvm::raw_string_ostream(text) << module;

@@ -159,7 +159,7 @@ void compare(const Case &c) {
   CAPTURE(text);
   const ir::Kernel kernel = parsedKernel(text);
   Diagnostics diagnostics;
-  const std::unique_ptr<Program> program = Program::compile(kernel, diagnostics);
+  const std::unique_ptr<HostProgram> program = HostProgram::compile(kernel, diagnostics);
   REQUIRE(program);
   std::mt19937 rng(1);
   const std::int64_t batch = c.batch - c.missing;

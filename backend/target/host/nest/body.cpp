@@ -162,7 +162,7 @@ Lanes Body::compute(ir::ValueId value, const ir::Op &op, PointId at) {
   case OpKind::ViewStride:
     return uniform(
         f_.view(op.operand(0)).strides[static_cast<size_t>(op.attrs<ir::AxisAttrs>().axis)]);
-  case OpKind::ViewBytes: break; // an Emitter has it from the start
+  case OpKind::ViewBytes: break; // the HostEmitter has it from the start
   case OpKind::ViewData: return uniform(f_.view(op.operand(0)).data);
   case OpKind::TablePointer: return tablePointer(op, at);
   case OpKind::Gather: return gather(op, at);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/target/host/emitter.h"
+#include "backend/target/host/host_emitter.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <map>
@@ -16,7 +16,8 @@ class Body {
 public:
   /// `anchors[d + 1]`: code of depth d goes before it; code of a deeper one to the builder's end of
   /// block, which `innermost` is.
-  Body(Emitter &emitter, std::int32_t width) : f_(emitter), b_(emitter.builder), width_(width) {}
+  Body(HostEmitter &emitter, std::int32_t width)
+      : f_(emitter), b_(emitter.builder), width_(width) {}
 
   std::int32_t width() const { return width_; }
   std::int32_t innermost() const { return static_cast<std::int32_t>(anchors_.size()) - 1; }
@@ -46,8 +47,8 @@ public:
   llvm::Value *readVector(ir::ValueId value, PointId at) { return vectorHere(read(value, at)); }
   llvm::Value *vectorHere(const Lanes &lanes);
 
-  Lanes loadBuffer(const Buffer &buffer, llvm::Value *address, PointId at);
-  void storeBuffer(const Buffer &buffer, llvm::Value *address, PointId at, const Lanes &lanes);
+  Lanes loadBuffer(const ScratchTile &buffer, llvm::Value *address, PointId at);
+  void storeBuffer(const ScratchTile &buffer, llvm::Value *address, PointId at, const Lanes &lanes);
   /// Evaluate a store's operands; the returned function then writes.
   std::function<void()> prepareStore(const ir::Op &op, PointId at);
 
@@ -98,7 +99,7 @@ private:
                    bool isStreaming = false);
   void prefetchNext(const ir::Op &load, const Lanes &address);
   Lanes addressLanes(const Lanes &pointers);
-  Lanes bufferLanes(const Buffer &buffer, llvm::Value *address, PointId at);
+  Lanes bufferLanes(const ScratchTile &buffer, llvm::Value *address, PointId at);
   llvm::Value *guarded(llvm::Value *address, llvm::Value *mask, llvm::Type *memory);
 
   struct ViewAccess {
@@ -152,7 +153,7 @@ private:
     return {.value = value, .depth = depth};
   }
 
-  Emitter &f_;
+  HostEmitter &f_;
   llvm::IRBuilder<> &b_;
   std::int32_t width_;
   std::int64_t innerTrips_ = 0;

@@ -148,7 +148,7 @@ void Body::writeMemory(const ir::Type &type, const Access &access, const Lanes &
 
 // --- tiles in scratch ---
 
-Lanes Body::bufferLanes(const Buffer &buffer, Value *address, PointId at) {
+Lanes Body::bufferLanes(const ScratchTile &buffer, Value *address, PointId at) {
   const Point where = point(at);
   const Coordinate element = linear(buffer.type.shape().extents(), where);
   const std::int64_t bytes = scratchElementBytes(buffer.type);
@@ -161,11 +161,11 @@ Lanes Body::bufferLanes(const Buffer &buffer, Value *address, PointId at) {
           .depth = element.depth};
 }
 
-Lanes Body::loadBuffer(const Buffer &buffer, Value *address, PointId at) {
+Lanes Body::loadBuffer(const ScratchTile &buffer, Value *address, PointId at) {
   return readMemory(buffer.type, {.address = bufferLanes(buffer, address, at), .mask = {}}, {});
 }
 
-void Body::storeBuffer(const Buffer &buffer, Value *address, PointId at, const Lanes &lanes) {
+void Body::storeBuffer(const ScratchTile &buffer, Value *address, PointId at, const Lanes &lanes) {
   writeMemory(buffer.type, {.address = bufferLanes(buffer, address, at), .mask = {}}, lanes);
 }
 

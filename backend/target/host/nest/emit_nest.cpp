@@ -190,6 +190,6 @@ std::function<void()> NestEmitter::evaluate(const Root &root, PointId at, std::i
   IMBREX_UNREACHABLE("a root of no kind");
 }
 
-void Emitter::emitNest(const Nest &nest) { NestEmitter(*this, nest).run(); }
+void HostEmitter::emitNest(const Nest &nest) { NestEmitter(*this, nest).run(); }
 
 } // namespace imbrex::host

@@ -20,7 +20,7 @@ namespace imbrex::host {
 
 class NestEmitter {
 public:
-  NestEmitter(Emitter &emitter, const Nest &nest)
+  NestEmitter(HostEmitter &emitter, const Nest &nest)
       : f_(emitter), b_(emitter.builder), nest_(nest),
         shape_(shapeOf(emitter.kernel, emitter.plan, nest, emitter.unit)),
         body_(emitter, shape_.width), coordinates_(static_cast<size_t>(nest.space.rank()), zero()) {
@@ -70,7 +70,7 @@ private:
   PointId withoutAxis(PointId at, std::int32_t axis);
   void storeResult(ir::ValueId result, llvm::Value *value, PointId at);
 
-  Emitter &f_;
+  HostEmitter &f_;
   llvm::IRBuilder<> &b_;
   const Nest &nest_;
   const NestShape shape_;

@@ -334,7 +334,7 @@ void Planner::planBlock(const ir::Block &block, llvm::ArrayRef<ValueId> targets)
 
 void Planner::assignOffsets() {
   constexpr std::int64_t kAlignment = 64;
-  for (Buffer &buffer : plan_.buffers) {
+  for (ScratchTile &buffer : plan_.buffers) {
     buffer.offset = plan_.scratchBytes;
     plan_.scratchBytes += (buffer.bytes + kAlignment - 1) / kAlignment * kAlignment;
   }

@@ -44,7 +44,7 @@ namespace imbrex::host {
 using BufferId = Id<struct LoopBufferTag>;
 
 /// A row-major tile in scratch. A bool takes a byte, so does an f4e2m1; a pointer eight.
-struct Buffer {
+struct ScratchTile {
   ir::Type type;
   std::int64_t bytes = 0;
   std::int64_t offset = 0; // in the arena
@@ -123,7 +123,7 @@ struct LoopPlan {
   /// What a taken break_if does before it leaves.
   std::unordered_map<const ir::Op *, std::vector<Step>> leaving;
   std::vector<BufferId> bufferOf; // by value number; not valid: a scalar, or inline
-  std::vector<Buffer> buffers;
+  std::vector<ScratchTile> buffers;
   std::int64_t scratchBytes = 0;
 
   bool isKept(ir::ValueId value) const { return bufferOf[value.index()].valid(); }

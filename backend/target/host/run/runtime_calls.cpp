@@ -4,7 +4,7 @@
 #include "backend/launching/bfloat.h"
 #include "backend/launching/sort.h"
 #include "backend/support/check.h"
-#include "backend/target/host/run/launch.h"
+#include "backend/target/host/run/running_launch.h"
 
 #include <array>
 #include <cstdio>
@@ -25,7 +25,7 @@ std::uint64_t bitsAt(const void *data, std::int64_t index, std::int64_t bytes) {
 
 void print(RunningLaunch *launch, std::uint32_t site, std::int32_t x, std::int32_t y,
            std::int32_t z, const void *const *operands) {
-  const Site &printed = launch->sites[site];
+  const lower::ObservationSite &printed = launch->sites[site];
   std::vector<std::vector<std::uint64_t>> bits;
   std::vector<ir::PrintedTile> tiles;
   for (std::size_t i = 0; i < printed.types.size(); ++i) {
@@ -42,7 +42,7 @@ void print(RunningLaunch *launch, std::uint32_t site, std::int32_t x, std::int32
 
 void failAssert(RunningLaunch *launch, std::uint32_t site, std::int32_t x, std::int32_t y,
                 std::int32_t z, std::int64_t element) {
-  const Site &failed = launch->sites[site];
+  const lower::ObservationSite &failed = launch->sites[site];
   const std::lock_guard lock(launch->mutex);
   if (launch->stopped.exchange(true)) return; // one message is enough
   launch->diagnostics.report(Diag::AssertFailed, failed.op->where,

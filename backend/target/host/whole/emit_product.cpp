@@ -63,7 +63,7 @@ private:
   PlacedRows placedRows(const DotSums &sums);
 
   WholeEmitter &whole_;
-  Emitter &f_;
+  HostEmitter &f_;
   llvm::IRBuilder<> &b_;
   const Step &step_;
   const ir::Op &op_;

@@ -30,7 +30,7 @@ private:
   void setRunning(llvm::ArrayRef<Value *> values);
 
   WholeEmitter &whole_;
-  Emitter &f_;
+  HostEmitter &f_;
   llvm::IRBuilder<> &b_;
   const ir::Op &op_;
   const ir::ScanAttrs &attrs_;

@@ -17,7 +17,7 @@ AxisSplit cutAt(const ir::Shape &shape, std::int32_t axis) {
   return cut;
 }
 
-void Emitter::emitWhole(const Step &step) {
+void HostEmitter::emitWhole(const Step &step) {
   WholeEmitter(*this, step).emit();
   for (const ir::ValueId result : step.op->results) setReady(result);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backend/launching/sort.h"
-#include "backend/target/host/emitter.h"
+#include "backend/target/host/host_emitter.h"
 
 /// Ops that take whole tiles from buffers and leave whole tiles in buffers, in loops of their own.
 namespace imbrex::host {
@@ -14,7 +14,7 @@ AxisSplit cutAt(const ir::Shape &shape, std::int32_t axis);
 
 class WholeEmitter {
 public:
-  WholeEmitter(Emitter &emitter, const Step &step)
+  WholeEmitter(HostEmitter &emitter, const Step &step)
       : f_(emitter), b_(emitter.builder), step_(step), op_(*step.op) {}
   void emit();
 
@@ -53,7 +53,7 @@ private:
   llvm::Value *pointerArray(llvm::ArrayRef<llvm::Value *> pointers);
   llvm::Constant *keyRule(const launching::KeyRule &rule);
 
-  Emitter &f_;
+  HostEmitter &f_;
   llvm::IRBuilder<> &b_;
   const Step &step_;
   const ir::Op &op_;

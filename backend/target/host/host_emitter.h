@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/kernel.h"
+#include "backend/lower/kernel_interface.h"
 #include "backend/lower/memory/view_values.h"
 #include "backend/support/diagnostics.h"
 #include "backend/target/host/arithmetic.h"
@@ -18,21 +19,15 @@ namespace imbrex::host {
 
 using lower::ViewValues;
 
-/// What an op that calls back says: index into Sites.
-struct Site {
-  const ir::Op *op;
-  std::vector<ir::Type> types; // of the operands
-};
-
-class Emitter {
+class HostEmitter {
 public:
-  Emitter(llvm::Module &module, const ir::Kernel &kernel, const LoopPlan &plan,
-          const LaunchTraits &traits, const HostMachine &machine);
+  HostEmitter(llvm::Module &module, const ir::Kernel &kernel, const LoopPlan &plan,
+              const LaunchTraits &traits, const HostMachine &machine);
 
   /// `void entry(const u64 *words, const i32 *grid, i64 first, i64 last, i8 *scratch, i8 *launch)`:
   /// run the blocks with these numbers.
   void emitEntry(const std::string &name);
-  std::vector<Site> takeSites() { return std::move(sites_); }
+  std::vector<lower::ObservationSite> takeSites() { return std::move(sites_); }
   std::int64_t totalScratchBytes() const { return scratchBytes_; }
 
   // --- what the parts share ---
@@ -122,7 +117,7 @@ private:
   std::vector<ViewValues> views_;
   std::vector<bool> ready_;
   std::vector<llvm::Value *> buffers_;
-  std::vector<Site> sites_;
+  std::vector<lower::ObservationSite> sites_;
   std::int64_t scratchBytes_;
   llvm::Function *function_ = nullptr;
   llvm::Value *programId_[3] = {}, *gridExtent_[3] = {};

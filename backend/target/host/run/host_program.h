@@ -21,22 +21,23 @@ using MakeCode =
     std::function<std::optional<KernelCode>(const LaunchTraits &traits, Diagnostics &diagnostics)>;
 
 /// A kernel compiled for this machine's CPU. Immutable; any number of threads may run it at once.
-class Program {
+class HostProgram {
 public:
   /// Compile a kernel at stage Tiles (after the host pipeline of backend/pipeline.h). Null when
   /// something was reported, such as an inline_asm for another target. The first code is for a
   /// launch with these arguments or, without any, for the usual one.
-  static std::unique_ptr<Program> compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
-                                          llvm::ArrayRef<ir::Argument> launch = {});
+  static std::unique_ptr<HostProgram> compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
+                                              llvm::ArrayRef<ir::Argument> launch = {});
   /// By a compiler for a machine whose code this one can execute, such as an older CPU. It must
   /// outlive the program.
-  static std::unique_ptr<Program> compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
-                                          llvm::ArrayRef<ir::Argument> launch, Compiler &compiler);
+  static std::unique_ptr<HostProgram> compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
+                                              llvm::ArrayRef<ir::Argument> launch,
+                                              Compiler &compiler);
   /// Of a kernel of any stage, whose code is made by `make`, which may find what was made before.
-  static std::unique_ptr<Program> from(std::shared_ptr<const ir::Kernel> kernel, MakeCode make,
-                                       Diagnostics &diagnostics,
-                                       llvm::ArrayRef<ir::Argument> launch);
-  ~Program();
+  static std::unique_ptr<HostProgram> from(std::shared_ptr<const ir::Kernel> kernel, MakeCode make,
+                                           Diagnostics &diagnostics,
+                                           llvm::ArrayRef<ir::Argument> launch);
+  ~HostProgram();
 
   /// Run every block of the grid on the thread pool and return when all are done. False when a
   /// device assert failed, which is reported with its text and line, or when the launch needs code
@@ -45,7 +46,7 @@ public:
            Diagnostics &diagnostics) const;
 
 private:
-  Program();
+  HostProgram();
   struct Implementation;
   std::unique_ptr<Implementation> implementation_;
 };

@@ -1,4 +1,4 @@
-#include "backend/target/host/run/program.h"
+#include "backend/target/host/run/host_program.h"
 
 #include "backend/launching/scratch.h"
 #include "backend/launching/thread_pool.h"
@@ -8,7 +8,7 @@
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
 #include "backend/target/host/run/jit.h"
-#include "backend/target/host/run/launch.h"
+#include "backend/target/host/run/running_launch.h"
 
 #include <atomic>
 #include <mutex>
@@ -22,7 +22,7 @@ struct Variant {
   std::unique_ptr<LoadedCode> code;
   EntryFunction entry = nullptr;
   std::int64_t scratchBytes = 0;
-  std::vector<Site> sites;
+  std::vector<lower::ObservationSite> sites;
   const Variant *older = nullptr;
 };
 
@@ -56,7 +56,7 @@ std::int32_t threadCount() {
 
 } // namespace
 
-struct Program::Implementation {
+struct HostProgram::Implementation {
   Implementation(std::shared_ptr<const ir::Kernel> source, MakeCode maker)
       : kernel(std::move(source)), make(std::move(maker)) {}
 
@@ -89,16 +89,19 @@ struct Program::Implementation {
   std::vector<std::unique_ptr<Variant>> owned;
 };
 
-Program::Program() = default;
-Program::~Program() = default;
+HostProgram::HostProgram() = default;
+HostProgram::~HostProgram() = default;
 
-std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
-                                          llvm::ArrayRef<ir::Argument> launch) {
+std::unique_ptr<HostProgram> HostProgram::compile(const ir::Kernel &kernel,
+                                                  Diagnostics &diagnostics,
+                                                  llvm::ArrayRef<ir::Argument> launch) {
   return compile(kernel, diagnostics, launch, nativeCompiler());
 }
 
-std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics &diagnostics,
-                                          llvm::ArrayRef<ir::Argument> launch, Compiler &compiler) {
+std::unique_ptr<HostProgram> HostProgram::compile(const ir::Kernel &kernel,
+                                                  Diagnostics &diagnostics,
+                                                  llvm::ArrayRef<ir::Argument> launch,
+                                                  Compiler &compiler) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Tiles,
                "the host target takes kernels without variables");
   if (!checkAssembly(kernel, compiler, diagnostics)) return nullptr;
@@ -111,17 +114,17 @@ std::unique_ptr<Program> Program::compile(const ir::Kernel &kernel, Diagnostics 
       diagnostics, launch);
 }
 
-std::unique_ptr<Program> Program::from(std::shared_ptr<const ir::Kernel> kernel, MakeCode make,
-                                       Diagnostics &diagnostics,
-                                       llvm::ArrayRef<ir::Argument> launch) {
-  std::unique_ptr<Program> program(new Program);
+std::unique_ptr<HostProgram> HostProgram::from(std::shared_ptr<const ir::Kernel> kernel,
+                                               MakeCode make, Diagnostics &diagnostics,
+                                               llvm::ArrayRef<ir::Argument> launch) {
+  std::unique_ptr<HostProgram> program(new HostProgram);
   const LaunchTraits traits = launch.empty() ? usualTraits(*kernel) : traitsOf(*kernel, launch);
   program->implementation_ = std::make_unique<Implementation>(std::move(kernel), std::move(make));
   return program->implementation_->variantFor(traits, diagnostics) ? std::move(program) : nullptr;
 }
 
-bool Program::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
-                  Diagnostics &diagnostics) const {
+bool HostProgram::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+                      Diagnostics &diagnostics) const {
   const ir::Kernel &kernel = *implementation_->kernel;
   IMBREX_CHECK(arguments.size() == kernel.parameterCount(), "a launch with {0} arguments for {1}",
                arguments.size(), kernel.parameterCount());

@@ -1,4 +1,4 @@
-#include "backend/target/host/emitter.h"
+#include "backend/target/host/host_emitter.h"
 
 #include "backend/support/check.h"
 #include "backend/target/host/nest/body.h"
@@ -19,8 +19,8 @@ constexpr std::uint64_t kScratchAlignment = 64;
 
 } // namespace
 
-Emitter::Emitter(llvm::Module &into, const ir::Kernel &theKernel, const LoopPlan &thePlan,
-                 const LaunchTraits &theTraits, const HostMachine &machine)
+HostEmitter::HostEmitter(llvm::Module &into, const ir::Kernel &theKernel, const LoopPlan &thePlan,
+                         const LaunchTraits &theTraits, const HostMachine &machine)
     : context(into.getContext()), module(into), builder(into.getContext()), kernel(theKernel),
       plan(thePlan), traits(theTraits), unit(machine.vectors), natives(nativesOf(machine)),
       i1(llvm::Type::getInt1Ty(context)), i8(llvm::Type::getInt8Ty(context)),
@@ -30,21 +30,21 @@ Emitter::Emitter(llvm::Module &into, const ir::Kernel &theKernel, const LoopPlan
       scalars_(kernel.valueCount()), views_(kernel.valueCount()), ready_(kernel.valueCount()),
       buffers_(plan.buffers.size()), scratchBytes_(plan.scratchBytes) {}
 
-llvm::Type *Emitter::laneType(const ir::Type &type) { return lower::laneType(context, type); }
+llvm::Type *HostEmitter::laneType(const ir::Type &type) { return lower::laneType(context, type); }
 
-llvm::Type *Emitter::memoryType(const ir::Type &type) {
+llvm::Type *HostEmitter::memoryType(const ir::Type &type) {
   llvm::Type *lane = laneType(type);
   return lane == i1 ? i8 : lane;
 }
 
-Value *Emitter::scalar(ir::ValueId value) { return scalars_[value.index()]; }
+Value *HostEmitter::scalar(ir::ValueId value) { return scalars_[value.index()]; }
 
-llvm::AllocaInst *Emitter::newVariable(llvm::Type *type, const llvm::Twine &name) {
+llvm::AllocaInst *HostEmitter::newVariable(llvm::Type *type, const llvm::Twine &name) {
   llvm::IRBuilder<> entry(variables_);
   return entry.CreateAlloca(type, nullptr, name);
 }
 
-void Emitter::storeAroundCaches(Value *data, Value *address) {
+void HostEmitter::storeAroundCaches(Value *data, Value *address) {
   const auto bytes = data->getType()->getPrimitiveSizeInBits().getFixedValue() / 8;
   llvm::StoreInst *store = builder.CreateAlignedStore(data, address, llvm::Align(bytes));
   store->setMetadata(
@@ -53,14 +53,14 @@ void Emitter::storeAroundCaches(Value *data, Value *address) {
   storesAroundCaches_ = true;
 }
 
-llvm::BasicBlock *Emitter::newBlock(const llvm::Twine &name) {
+llvm::BasicBlock *HostEmitter::newBlock(const llvm::Twine &name) {
   return llvm::BasicBlock::Create(context, name, function_);
 }
 
-Value *Emitter::bufferAddress(BufferId buffer) {
+Value *HostEmitter::bufferAddress(BufferId buffer) {
   Value *&address = buffers_[buffer.index()];
   if (address) return address;
-  const Buffer &planned = plan.buffers[buffer.index()];
+  const ScratchTile &planned = plan.buffers[buffer.index()];
   llvm::IRBuilder<> entry(variables_);
   if (planned.bytes <= kRegisterBytes) {
     auto *variable = entry.CreateAlloca(
@@ -73,18 +73,18 @@ Value *Emitter::bufferAddress(BufferId buffer) {
   return address;
 }
 
-std::uint64_t Emitter::takeScratch(std::int64_t bytes) {
+std::uint64_t HostEmitter::takeScratch(std::int64_t bytes) {
   const std::int64_t offset = scratchBytes_;
   scratchBytes_ += static_cast<std::int64_t>(
       llvm::alignTo<kScratchAlignment>(static_cast<std::uint64_t>(bytes)));
   return static_cast<std::uint64_t>(offset);
 }
 
-Value *Emitter::scratch(std::int64_t bytes) {
+Value *HostEmitter::scratch(std::int64_t bytes) {
   return builder.CreateConstGEP1_64(i8, scratch_, takeScratch(bytes));
 }
 
-Value *Emitter::placesPerRange(std::int64_t count) {
+Value *HostEmitter::placesPerRange(std::int64_t count) {
   constexpr std::int64_t kAtOnce = 8;
   const std::int64_t parts = (count + kAtOnce - 1) / kAtOnce;
   llvm::IRBuilder<> entry(variables_);
@@ -99,25 +99,25 @@ Value *Emitter::placesPerRange(std::int64_t count) {
   return words;
 }
 
-llvm::AllocaInst *Emitter::newCounter() {
+llvm::AllocaInst *HostEmitter::newCounter() {
   llvm::AllocaInst *counter = newVariable(i64);
   llvm::IRBuilder<>(variables_).CreateStore(index(0), counter);
   return counter;
 }
 
-llvm::FunctionCallee Emitter::runtimeFunction(llvm::StringRef name, llvm::Type *result,
-                                              llvm::ArrayRef<llvm::Type *> parameters) {
+llvm::FunctionCallee HostEmitter::runtimeFunction(llvm::StringRef name, llvm::Type *result,
+                                                  llvm::ArrayRef<llvm::Type *> parameters) {
   return module.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
 }
 
-Value *Emitter::site(const ir::Op &op) {
-  Site site{&op, {}};
+Value *HostEmitter::site(const ir::Op &op) {
+  lower::ObservationSite site{&op, {}};
   for (const ir::ValueId operand : op.operands) site.types.push_back(type(operand));
   sites_.push_back(std::move(site));
   return llvm::ConstantInt::get(i32, sites_.size() - 1);
 }
 
-void Emitter::emitLoop(std::int64_t trips, const std::function<void(Value *)> &body) {
+void HostEmitter::emitLoop(std::int64_t trips, const std::function<void(Value *)> &body) {
   if (trips == 1) return body(index(0));
   emitCountedLoop(builder, index(trips), 1, {}, [&](Value *i, auto) {
     body(i);
@@ -126,8 +126,8 @@ void Emitter::emitLoop(std::int64_t trips, const std::function<void(Value *)> &b
 }
 
 /// Write one element everywhere.
-void Emitter::emitFill(BufferId buffer, llvm::Constant *element) {
-  const Buffer &planned = plan.buffers[buffer.index()];
+void HostEmitter::emitFill(BufferId buffer, llvm::Constant *element) {
+  const ScratchTile &planned = plan.buffers[buffer.index()];
   Value *address = bufferAddress(buffer);
   llvm::Constant *stored = element;
   if (element->getType() == i1) stored = llvm::ConstantInt::get(i8, element->isOneValue() ? 1 : 0);
@@ -152,7 +152,7 @@ void Emitter::emitFill(BufferId buffer, llvm::Constant *element) {
 
 // --- the function ---
 
-void Emitter::decodeArguments() {
+void HostEmitter::decodeArguments() {
   Value *words = function_->getArg(0);
   std::size_t next = 0;
   const auto word = [&] {
@@ -186,7 +186,7 @@ void Emitter::decodeArguments() {
 }
 
 /// for block = first … last: its indices along x, y and z, then the kernel's body.
-void Emitter::emitEntry(const std::string &name) {
+void HostEmitter::emitEntry(const std::string &name) {
   auto *functionType = llvm::FunctionType::get(
       llvm::Type::getVoidTy(context), {pointer, pointer, i64, i64, pointer, pointer}, false);
   function_ = llvm::Function::Create(functionType, llvm::Function::ExternalLinkage, name, module);
@@ -204,7 +204,7 @@ void Emitter::emitEntry(const std::string &name) {
   emitBlockLoop();
 }
 
-void Emitter::emitBlockLoop() {
+void HostEmitter::emitBlockLoop() {
   llvm::BasicBlock *before = builder.GetInsertBlock(), *loop = newBlock("block");
   nextBlock_ = newBlock("block.next");
   stopBlock_ = newBlock("done");
@@ -232,9 +232,9 @@ void Emitter::emitBlockLoop() {
   builder.CreateRetVoid();
 }
 
-void Emitter::emitBlock(const ir::Block &block) { emitSteps(plan.steps.at(&block)); }
+void HostEmitter::emitBlock(const ir::Block &block) { emitSteps(plan.steps.at(&block)); }
 
-void Emitter::emitSteps(llvm::ArrayRef<Step> steps) {
+void HostEmitter::emitSteps(llvm::ArrayRef<Step> steps) {
   for (const Step &step : steps) {
     switch (step.kind) {
     case Step::Kind::Scalar: emitScalar(*step.op); break;
@@ -246,7 +246,7 @@ void Emitter::emitSteps(llvm::ArrayRef<Step> steps) {
 }
 
 /// A scalar op is a body with no loop around it and one lane.
-void Emitter::emitScalar(const ir::Op &op) {
+void HostEmitter::emitScalar(const ir::Op &op) {
   Body body(*this, 1);
   const PointId nowhere = body.intern({});
   if (op.kind == ir::OpKind::Store) return body.prepareStore(op, nowhere)();
