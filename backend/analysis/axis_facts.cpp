@@ -21,12 +21,12 @@ std::int64_t divisibilityAt(const AxisFacts &facts, std::int64_t group, const Ty
   return std::min(facts.divisibility, group * stepOf(type));
 }
 
-std::int64_t divisibilityAt(const Operand &x, std::int64_t group) {
+std::int64_t divisibilityAt(const OperandFacts &x, std::int64_t group) {
   return divisibilityAt(x.facts, group, x.type);
 }
 
 /// Groups that certainly go up by one, from a multiple of their size.
-std::int64_t certainGroup(const Operand &x) {
+std::int64_t certainGroup(const OperandFacts &x) {
   return std::min(x.facts.contiguity, x.facts.divisibility);
 }
 
@@ -35,52 +35,53 @@ bool isPowerOfTwo(std::optional<std::int64_t> number) {
          llvm::has_single_bit(static_cast<std::uint64_t>(*number));
 }
 
-void add(AxisFacts &result, const Operand &a, const Operand &b, std::int64_t group) {
+void add(AxisFacts &result, const OperandFacts &a, const OperandFacts &b, std::int64_t group) {
   result.contiguity = group;
   const std::int64_t unit = a.type.isPointerTile() ? stepOf(a.type) : 1;
   result.divisibility = std::min(divisibilityAt(a, group), product(divisibilityAt(b, group), unit));
 }
 
-void sum(AxisFacts &result, const Operand &a, const Operand &b) {
+void sum(AxisFacts &result, const OperandFacts &a, const OperandFacts &b) {
   add(result, a, b,
       std::max(std::min(a.facts.contiguity, b.facts.constancy),
                std::min(a.facts.constancy, b.facts.contiguity)));
 }
 
 /// x / c rounded down, for a power of two.
-void quotient(AxisFacts &result, const Operand &x, std::int64_t divisor) {
+void quotient(AxisFacts &result, const OperandFacts &x, std::int64_t divisor) {
   result.constancy = std::max(result.constancy, std::min(certainGroup(x), divisor));
   result.divisibility = std::max<std::int64_t>(divisibilityAt(x, 1) / divisor, 1);
 }
 
 /// x mod c, not negative, for a power of two.
-void remainder(AxisFacts &result, const Operand &x, std::int64_t divisor) {
+void remainder(AxisFacts &result, const OperandFacts &x, std::int64_t divisor) {
   result.contiguity = std::min(certainGroup(x), divisor);
   result.divisibility = divisibilityAt(x, result.contiguity);
 }
 
 /// low < high, or its opposite: all alike in a group of one side that lies between two multiples
 /// of its size, if the other side is such a multiple.
-void compare(AxisFacts &result, const Operand &low, const Operand &high) {
+void compare(AxisFacts &result, const OperandFacts &low, const OperandFacts &high) {
   result.constancy =
       std::max(result.constancy,
                std::min({certainGroup(low), high.facts.constancy, divisibilityAt(high, 1)}));
 }
 
-void choose(AxisFacts &result, const Operand &condition, const Operand &a, const Operand &b) {
+void choose(AxisFacts &result, const OperandFacts &condition, const OperandFacts &a,
+            const OperandFacts &b) {
   result.contiguity = std::min({a.facts.contiguity, b.facts.contiguity, condition.facts.constancy});
   result.divisibility =
       std::min(divisibilityAt(a, result.contiguity), divisibilityAt(b, result.contiguity));
 }
 
-void cast(AxisFacts &result, const Operand &x, const Type &to) {
+void cast(AxisFacts &result, const OperandFacts &x, const Type &to) {
   if (!isInteger(x.type.element()) || !isInteger(to.element())) return;
   const std::int32_t bits = std::min(info(x.type.element()).bits, info(to.element()).bits);
   result.contiguity = std::min(x.facts.contiguity, std::int64_t{1} << std::min(bits - 1, 32));
   result.divisibility = divisibilityAt(x, result.contiguity);
 }
 
-void shift(AxisFacts &result, const Operand &x, const Operand &amount, bool isLeft) {
+void shift(AxisFacts &result, const OperandFacts &x, const OperandFacts &amount, bool isLeft) {
   const std::int64_t by = amount.constant.value_or(-1);
   if (by < 0 || by >= info(x.type.element()).bits || by > 20) return;
   const std::int64_t factor = std::int64_t{1} << by;
@@ -90,13 +91,13 @@ void shift(AxisFacts &result, const Operand &x, const Operand &amount, bool isLe
     quotient(result, x, factor);
 }
 
-void divide(AxisFacts &result, OpKind kind, const Operand &x, const Operand &by) {
+void divide(AxisFacts &result, OpKind kind, const OperandFacts &x, const OperandFacts &by) {
   if (!isPowerOfTwo(by.constant) || (!x.isNeverNegative && isSigned(x.type.element()))) return;
   if (kind == OpKind::Div) quotient(result, x, *by.constant);
   if (kind == OpKind::Rem) remainder(result, x, *by.constant);
 }
 
-void mask(AxisFacts &result, const Operand &x, const Operand &bits) {
+void mask(AxisFacts &result, const OperandFacts &x, const OperandFacts &bits) {
   result.divisibility = std::max(divisibilityAt(x, 1), divisibilityAt(bits, 1));
   if (!bits.constant || *bits.constant < 0 || *bits.constant >= kMost) return;
   if (isPowerOfTwo(*bits.constant + 1)) remainder(result, x, *bits.constant + 1);
@@ -148,9 +149,9 @@ AxisInfo meet(const AxisInfo &a, const AxisInfo &b, const Type &type) {
   return common;
 }
 
-AxisFacts elementwise(OpKind kind, const Type &result, llvm::ArrayRef<Operand> x) {
+AxisFacts elementwise(OpKind kind, const Type &result, llvm::ArrayRef<OperandFacts> x) {
   AxisFacts facts{.constancy = kMost};
-  for (const Operand &operand : x)
+  for (const OperandFacts &operand : x)
     facts.constancy = std::min(facts.constancy, operand.facts.constancy);
   const bool counts =
       result.isPointerTile() || !(isFloat(result.element()) || isNarrowFloat(result.element()));

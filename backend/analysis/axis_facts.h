@@ -10,7 +10,7 @@ namespace imbrex::analysis::facts {
 inline constexpr std::int64_t kMost = AxisAnalysis::kMost;
 
 /// An operand along one axis.
-struct Operand {
+struct OperandFacts {
   ir::Type type;
   AxisFacts facts;
   std::optional<std::int64_t> constant;
@@ -34,7 +34,8 @@ std::int64_t everywhere(const AxisInfo &info, const ir::Type &type);
 /// What two tiles of one type have in common.
 AxisInfo meet(const AxisInfo &a, const AxisInfo &b, const ir::Type &type);
 
-AxisFacts elementwise(ir::OpKind kind, const ir::Type &result, llvm::ArrayRef<Operand> operands);
+AxisFacts elementwise(ir::OpKind kind, const ir::Type &result,
+                      llvm::ArrayRef<OperandFacts> operands);
 AxisInfo arange(const ir::ArangeAttrs &attrs, const ir::Shape &shape);
 AxisInfo broadcast(const AxisInfo &info, const ir::Shape &from, const ir::Shape &to);
 AxisInfo reshape(const AxisInfo &info, const ir::Type &from, const ir::Shape &to);

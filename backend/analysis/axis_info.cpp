@@ -113,7 +113,7 @@ private:
 
   AxisInfo elementwise(const Op &op) const {
     AxisInfo result = facts::unknown(shape(op.result()));
-    llvm::SmallVector<facts::Operand, 3> operands;
+    llvm::SmallVector<facts::OperandFacts, 3> operands;
     for (const ValueId value : op.operands)
       operands.push_back(
           {kernel_.type(value), {}, constantInteger(kernel_, value), nonNegative_.contains(value)});

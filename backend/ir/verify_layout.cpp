@@ -151,7 +151,7 @@ bool checkThreads(const Kernel &kernel, Diagnostics &diagnostics) {
   return isRight;
 }
 
-bool checkLayoutOf(const Kernel &kernel, ValueId value, const Place &place,
+bool checkLayoutOf(const Kernel &kernel, ValueId value, const DefinedBy &place,
                    Diagnostics &diagnostics) {
   const Type &type = kernel.type(value);
   const LayoutId id = kernel.layoutOf(value);

@@ -59,7 +59,7 @@ private:
 };
 
 /// Where a value is defined, and the name of what defines it.
-struct Place {
+struct DefinedBy {
   Location where;
   std::string_view what;
 };
@@ -86,7 +86,7 @@ bool checkDemands(const Kernel &kernel, Diagnostics &diagnostics);
 bool checkThreads(const Kernel &kernel, Diagnostics &diagnostics);
 /// A value has a layout that fits it, or none, as its type and the kernel's stage want; `what`
 /// gives it.
-bool checkLayoutOf(const Kernel &kernel, ValueId value, const Place &what,
+bool checkLayoutOf(const Kernel &kernel, ValueId value, const DefinedBy &what,
                    Diagnostics &diagnostics);
 /// What an op whose types are right asks of the layouts of its operands and results.
 bool checkLayouts(const OpCheck &check);

@@ -8,12 +8,12 @@ namespace {
 /// The least and the greatest number of an integer type; 128 bits hold those of all.
 __extension__ using Wide = __int128;
 
-struct Range {
+struct IntegerRange {
   Wide lowest, highest;
   bool holds(Wide value) const { return lowest <= value && value <= highest; }
 };
 
-Range rangeOf(ElementKind kind) {
+IntegerRange rangeOf(ElementKind kind) {
   const Wide values = Wide{1} << info(kind).bits;
   if (isSigned(kind)) return {-(values / 2), values / 2 - 1};
   return {0, values - 1};
@@ -39,7 +39,7 @@ bool checkArange(const OpCheck &check) {
   if (!check.isInDomain(type)) return false;
   const auto &attrs = check.op().attrs<ArangeAttrs>();
   const Wide last = attrs.start + Wide{attrs.step} * (type.shape()[0] - 1);
-  const Range range = rangeOf(type.element());
+  const IntegerRange range = rangeOf(type.element());
   if (range.holds(attrs.start) && range.holds(last)) return true;
   return check.fail(Diag::VerifyArangeRange, info(type.element()).name);
 }

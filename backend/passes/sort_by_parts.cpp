@@ -38,7 +38,7 @@ struct AxisParts {
 
 /// A tile's elements along an axis, from `first` on: an i64 scalar where it is known at the run
 /// alone.
-struct Range {
+struct AxisSlice {
   std::int64_t begin; ///< Where `first` is invalid.
   ValueId first;
   std::int64_t extent;
@@ -56,9 +56,9 @@ bool isByElement(const Kernel &kernel, const Op &op) {
 }
 
 /// Says which tiles can be reckoned for a part of an axis, and reckons them.
-class Source {
+class Slicer {
 public:
-  Source(Kernel &kernel, const AxisParts &cut) : kernel_(kernel), cut_(cut) {}
+  Slicer(Kernel &kernel, const AxisParts &cut) : kernel_(kernel), cut_(cut) {}
 
   /// Whether the tile can; what it loads is added to `loads`.
   bool reaches(ValueId value, std::int32_t axis) {
@@ -78,7 +78,8 @@ public:
 
   /// The part of a tile that `reaches` holds of; the memo is of one range and one block.
   using Made = std::map<ValueId, ValueId>;
-  ValueId write(Builder &build, ValueId value, std::int32_t axis, const Range &range, Made &made) {
+  ValueId write(Builder &build, ValueId value, std::int32_t axis, const AxisSlice &range,
+                Made &made) {
     ValueId &known = made[value];
     if (known.valid()) return known;
     const Op &op = *kernel_.definition(value);
@@ -130,13 +131,13 @@ private:
     });
   }
 
-  static ValueId offset(Builder &build, ValueId value, const Range &range) {
+  static ValueId offset(Builder &build, ValueId value, const AxisSlice &range) {
     const Type i64 = Type::tile(ElementKind::I64);
     const ValueId first = range.first.valid() ? range.first : build.integer(i64, range.begin);
     return build.elementwise(OpKind::Add, {value, first});
   }
 
-  ValueId writeArange(Builder &build, const Op &op, const Type &type, const Range &range) {
+  ValueId writeArange(Builder &build, const Op &op, const Type &type, const AxisSlice &range) {
     const Type i64 = Type::tile(ElementKind::I64);
     const auto &attrs = op.attrs<ArangeAttrs>();
     const ValueId step = build.integer(i64, attrs.step);
@@ -148,7 +149,7 @@ private:
   }
 
   ValueId writeLoad(Builder &build, const Op &op, const Type &type, std::int32_t axis,
-                    const Range &range) {
+                    const AxisSlice &range) {
     const Shape whole = kernel_.type(op.result()).shape();
     ViewAttrs attrs = op.attrs<ViewAttrs>();
     llvm::SmallVector<ValueId, 4> operands(op.operands);
@@ -231,9 +232,9 @@ private:
     return partFrom(build, {.begin = cut_.lastBegins(), .first = {}, .extent = cut_.lastExtent()});
   }
 
-  Values partFrom(Builder &build, const Range &range) {
+  Values partFrom(Builder &build, const AxisSlice &range) {
     Values parts;
-    Source::Made made;
+    Slicer::Made made;
     for (const auto &[operand, isReckoned] : llvm::zip_equal(sort_.operands, isReckoned_))
       parts.push_back(isReckoned ? source_.write(build, operand, cut_.axis, range, made)
                                  : sliceOf(build, operand, range.begin, range.extent));
@@ -274,7 +275,7 @@ private:
   Kernel &kernel_;
   const Op &sort_;
   const AxisParts &cut_;
-  Source source_;
+  Slicer source_;
   llvm::SmallVector<bool, 4> isReckoned_;
 };
 

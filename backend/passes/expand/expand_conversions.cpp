@@ -8,7 +8,7 @@ namespace imbrex::passes::expand {
 namespace {
 
 using namespace ir;
-using Bits = Value<std::uint32_t>;
+using Bits = Recorded<std::uint32_t>;
 
 // ---- Codes: the bits of a narrow float in a u32.
 
@@ -58,14 +58,14 @@ ValueId fromNibbles(Builder &build, ValueId codes) {
   return firstOf(build, build.create(OpKind::Bitcast, both, narrow).result(), shape);
 }
 
-Bits codesOf(Recorder &recorder, ValueId tile) {
+Bits codesOf(ExpansionRecorder &recorder, ValueId tile) {
   Builder build = recorder.builder();
   const bool isNibble = recorder.kernel().type(tile).element() == ElementKind::F4E2M1;
   const ValueId bytes = isNibble ? nibblesOf(build, tile) : build.bitcast(tile, ElementKind::U8);
   return {recorder, build.cast(bytes, ElementKind::U32)};
 }
 
-ValueId fromCodes(Recorder &recorder, const Bits &codes, ElementKind to) {
+ValueId fromCodes(ExpansionRecorder &recorder, const Bits &codes, ElementKind to) {
   Builder build = recorder.builder();
   const ValueId bytes = build.cast(codes.in(recorder), ElementKind::U8);
   return to == ElementKind::F4E2M1 ? fromNibbles(build, bytes) : build.bitcast(bytes, to);
@@ -73,7 +73,7 @@ ValueId fromCodes(Recorder &recorder, const Bits &codes, ElementKind to) {
 
 // ---- Formats: one row each.
 
-struct Format {
+struct FloatCodec {
   ElementKind kind;
   Bits (*decode)(Bits code);
   Bits (*encode)(Bits bits);
@@ -84,7 +84,7 @@ struct Format {
   {ElementKind::Kind, [](Bits code) { return math::decode<math::format>(code); },                  \
    [](Bits bits) { return math::encode<math::format>(bits); },                                     \
    [](Bits bits) { return math::encode<math::format, math::Rounding::TowardZero>(bits); }}
-constexpr auto kFormats = std::to_array<Format>({
+constexpr auto kFormats = std::to_array<FloatCodec>({
     IMBREX_FORMAT(F8E4M3FN, kF8E4M3FN),
     IMBREX_FORMAT(F8E5M2, kF8E5M2),
     IMBREX_FORMAT(F8E4M3FNUZ, kF8E4M3FNUZ),
@@ -94,8 +94,8 @@ constexpr auto kFormats = std::to_array<Format>({
 });
 #undef IMBREX_FORMAT
 
-const Format &formatOf(ElementKind kind) {
-  const auto *found = llvm::find_if(kFormats, [&](const Format &f) { return f.kind == kind; });
+const FloatCodec &formatOf(ElementKind kind) {
+  const auto *found = llvm::find_if(kFormats, [&](const FloatCodec &f) { return f.kind == kind; });
   IMBREX_CHECK(found != kFormats.end(), "{0} has no row of its own", info(kind).name);
   return *found;
 }
@@ -104,10 +104,10 @@ const Format &formatOf(ElementKind kind) {
 
 /// An f64 holds no more than 53 bits: of an integer beyond 2^53 the low ones become one that says
 /// whether they were 0, far below all that counts.
-ValueId withoutLowBits(Recorder &recorder, ValueId integer) {
+ValueId withoutLowBits(ExpansionRecorder &recorder, ValueId integer) {
   constexpr std::uint64_t kExact = std::uint64_t{1} << 53, kLow = 0x7ff;
   const ElementKind kind = recorder.kernel().type(integer).element();
-  using Wide = Value<std::uint64_t>;
+  using Wide = Recorded<std::uint64_t>;
   const Wide x(recorder, recorder.builder().bitcast(integer, ElementKind::U64));
   const Wide sticky = select((x & Wide(kLow)) == Wide(0), Wide(0), Wide(kLow + 1));
   const auto isExact = isSigned(kind) ? x + Wide(kExact) <= Wide(2 * kExact) : x <= Wide(kExact);
@@ -115,24 +115,24 @@ ValueId withoutLowBits(Recorder &recorder, ValueId integer) {
   return recorder.builder().bitcast(kept.in(recorder), kind);
 }
 
-Value<float> asSingle(Recorder &recorder, ValueId number) {
+Recorded<float> asSingle(ExpansionRecorder &recorder, ValueId number) {
   const ElementKind from = recorder.kernel().type(number).element();
   const bool fits = info(from).bits <= 16 || from == ElementKind::F32;
   if (fits) return {recorder, recorder.builder().cast(number, ElementKind::F32)};
   if (isInteger(from) && info(from).bits == 64) number = withoutLowBits(recorder, number);
   const ValueId wide = recorder.builder().cast(number, ElementKind::F64);
-  return math::roundedToOdd(Value<double>(recorder, wide));
+  return math::roundedToOdd(Recorded<double>(recorder, wide));
 }
 
 /// The bf16 of an f32 that has no more bits than a bf16 has, as all have that narrow floats are
 /// decoded to: nothing is rounded. (But 2^-127 of e8m0 is subnormal.)
-ValueId upperHalf(Recorder &recorder, const Bits &single) {
+ValueId upperHalf(ExpansionRecorder &recorder, const Bits &single) {
   Builder build = recorder.builder();
   const ValueId half = build.cast((single >> Bits(16u)).in(recorder), ElementKind::U16);
   return build.bitcast(half, ElementKind::BF16);
 }
 
-llvm::SmallVector<ValueId, 4> conversion(Recorder &recorder, const Op &op) {
+llvm::SmallVector<ValueId, 4> conversion(ExpansionRecorder &recorder, const Op &op) {
   if (op.kind != OpKind::Cast) return {};
   const ElementKind from = recorder.kernel().type(op.operand(0)).element();
   const ElementKind to = recorder.kernel().type(op.result()).element();
@@ -143,13 +143,13 @@ llvm::SmallVector<ValueId, 4> conversion(Recorder &recorder, const Op &op) {
   const Rounding rounding = op.attrs<CastAttrs>().rounding;
   if (to == ElementKind::BF16 && from != ElementKind::E8M0)
     return {upperHalf(recorder, formatOf(from).decode(codesOf(recorder, op.operand(0))))};
-  const Value<float> number = isNarrowFloat(from)
-                                  ? floatOf(formatOf(from).decode(codesOf(recorder, op.operand(0))))
-                                  : asSingle(recorder, op.operand(0));
+  const Recorded<float> number =
+      isNarrowFloat(from) ? floatOf(formatOf(from).decode(codesOf(recorder, op.operand(0))))
+                          : asSingle(recorder, op.operand(0));
   if (!isNarrowFloat(to))
     return {recorder.builder().cast(number.in(recorder), to,
                                     isFloat(to) ? rounding : Rounding::NearestEven)};
-  const Format &format = formatOf(to);
+  const FloatCodec &format = formatOf(to);
   const bool isNearest = rounding == Rounding::NearestEven;
   const Bits bits = bitsOf(number);
   return {fromCodes(recorder, isNearest ? format.encode(bits) : format.truncate(bits), to)};

@@ -6,7 +6,7 @@ namespace imbrex::passes {
 namespace {
 
 using namespace ir;
-using expand::Recorder;
+using expand::ExpansionRecorder;
 
 /// The nearest tf32, half away from zero: the magnitude's bits rounded at bit 13. Infinities and
 /// NaNs stay, since their low bits must not carry into the sign.
@@ -28,7 +28,7 @@ ValueId plainDot(Builder &build, ValueId a, ValueId b, ValueId c) {
   return build.create(OpKind::Dot, {a, b, c}, result).result();
 }
 
-llvm::SmallVector<ValueId, 4> plainProduct(Recorder &recorder, const Op &op) {
+llvm::SmallVector<ValueId, 4> plainProduct(ExpansionRecorder &recorder, const Op &op) {
   if (op.kind != OpKind::Dot || !op.attrs<DotAttrs>().unit.empty()) return {};
   Builder build = recorder.builder();
   const auto isNarrow = [&](size_t i) {

@@ -13,9 +13,9 @@
 namespace imbrex::passes::expand {
 /// Values that few elements ask for.
 template <class ComputeRare, class T>
-T rarely(const Value<bool> &condition, ComputeRare computeRare, T common) {
-  Recorder &recorder = *condition.recorder();
-  if (recorder.rare() == Recorder::RareValues::Select)
+T rarely(const Recorded<bool> &condition, ComputeRare computeRare, T common) {
+  ExpansionRecorder &recorder = *condition.recorder();
+  if (recorder.rare() == ExpansionRecorder::RareValues::Select)
     return select(condition, T(computeRare()), common);
   recorder.askWhere(condition.in(recorder));
   return common;
@@ -25,8 +25,8 @@ namespace {
 
 using ir::ElementKind;
 using ir::OpKind;
-using Single = Value<float>;
-using Double = Value<double>;
+using Single = Recorded<float>;
+using Double = Recorded<double>;
 
 /// A function of one or two operands in both precisions.
 struct Function {
@@ -77,7 +77,7 @@ public:
   static bool isOne(OpKind kind) {
     return kind == OpKind::Sin || kind == OpKind::Cos || kind == OpKind::Tan;
   }
-  Angle &of(const Recorder &recorder, const ir::Op &op) {
+  Angle &of(const ExpansionRecorder &recorder, const ir::Op &op) {
     return angles_[{recorder.block(), op.operand(0)}];
   }
 
@@ -86,7 +86,7 @@ private:
 };
 
 template <class F>
-ir::ValueId record(F (*function)(llvm::ArrayRef<F>), Recorder &recorder,
+ir::ValueId record(F (*function)(llvm::ArrayRef<F>), ExpansionRecorder &recorder,
                    llvm::ArrayRef<ir::ValueId> operands, Angles::Angle *angle) {
   llvm::SmallVector<F, 2> values;
   for (const ir::ValueId operand : operands) values.push_back(F(recorder, operand));
@@ -104,7 +104,7 @@ bool asksForFast(const ir::Op &op) {
 }
 
 llvm::SmallVector<ir::ValueId, 4> elementary(const machine::Machine &machine, Angles &angles,
-                                             Recorder &recorder, const ir::Op &op) {
+                                             ExpansionRecorder &recorder, const ir::Op &op) {
   const Function *function = functionOf(recorder.kernel(), op);
   if (!function) return {};
   const ElementKind element = recorder.kernel().type(op.result()).element();
@@ -136,7 +136,7 @@ namespace imbrex::passes {
 
 void expandMath(ir::Kernel &kernel, const PassContext &context) {
   expand::Angles angles;
-  const auto expansion = [&](expand::Recorder &recorder, const ir::Op &op) {
+  const auto expansion = [&](expand::ExpansionRecorder &recorder, const ir::Op &op) {
     return expand::elementary(context.machine, angles, recorder, op);
   };
   expand::Expander(kernel, expansion).expandIn(kernel.body());

@@ -7,9 +7,9 @@ namespace imbrex::passes {
 namespace {
 
 using namespace ir;
-using expand::Recorder;
+using expand::ExpansionRecorder;
 
-llvm::SmallVector<ValueId, 4> scaledProduct(Recorder &recorder, const Op &op) {
+llvm::SmallVector<ValueId, 4> scaledProduct(ExpansionRecorder &recorder, const Op &op) {
   if (op.kind != OpKind::DotScaled || isOnUnit(op)) return {};
   Builder build = recorder.builder();
   // An element times its scale is exact in f64, and leaves the range of f32.

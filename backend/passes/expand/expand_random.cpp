@@ -8,7 +8,7 @@ namespace imbrex::passes {
 namespace {
 
 using namespace ir;
-using expand::Recorder;
+using expand::ExpansionRecorder;
 
 // Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (2011).
 constexpr int kRounds = 10;
@@ -39,7 +39,7 @@ Words round(Builder &build, const Words &counter, const std::array<ValueId, 2> &
   return {mixed(high[1], counter[1], key[0]), low[1], mixed(high[0], counter[3], key[1]), low[0]};
 }
 
-llvm::SmallVector<ValueId, 4> philox(Recorder &recorder, const Op &op) {
+llvm::SmallVector<ValueId, 4> philox(ExpansionRecorder &recorder, const Op &op) {
   if (op.kind != OpKind::Philox) return {};
   Builder build = recorder.builder();
   Words words;

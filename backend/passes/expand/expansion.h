@@ -2,7 +2,7 @@
 
 #include "backend/ir/kernel.h"
 #include "backend/passes/expand/demand_order.h"
-#include "backend/passes/expand/recorder.h"
+#include "backend/passes/expand/expansion_recorder.h"
 #include "backend/passes/rewriting.h"
 
 #include <utility>
@@ -33,7 +33,7 @@ private:
   bool standsIn(ir::Block &block, ir::Op &op, bool isCombine) {
     const ir::Shape shape = kernel_->type(op.result()).shape();
     const std::size_t first = block.ops.size();
-    Recorder recorder(*kernel_, block, shape, op.where, !isCombine);
+    ExpansionRecorder recorder(*kernel_, block, shape, op.where, !isCombine);
     const llvm::SmallVector<ir::ValueId, 4> values = expansion_(recorder, std::as_const(op));
     if (values.empty()) return false;
     orderByDemand(block, first, values);

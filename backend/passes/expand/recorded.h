@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/passes/expand/recorder.h"
+#include "backend/passes/expand/expansion_recorder.h"
 #include "backend/support/check.h"
 
 #include <bit>
@@ -28,17 +28,17 @@ using BitsOf = std::conditional_t<sizeof(Scalar) == 8, std::uint64_t, std::uint3
 /// A tile of scalars that the kernel will compute, or one that is known now: a constant knows no
 /// recorder, and is written where an op wants it.
 template <class Scalar>
-class Value {
+class Recorded {
 public:
-  Value() : Value(Scalar{}) {}
+  Recorded() : Recorded(Scalar{}) {}
   template <class Number>
     requires std::is_arithmetic_v<Number>
-  Value(Number number) : constant_(static_cast<Scalar>(number)) {}
-  Value(Recorder &recorder, ir::ValueId value) : recorder_(&recorder), value_(value) {}
+  Recorded(Number number) : constant_(static_cast<Scalar>(number)) {}
+  Recorded(ExpansionRecorder &recorder, ir::ValueId value) : recorder_(&recorder), value_(value) {}
 
-  Recorder *recorder() const { return recorder_; }
+  ExpansionRecorder *recorder() const { return recorder_; }
   Scalar constant() const { return constant_; }
-  ir::ValueId in(Recorder &recorder) const {
+  ir::ValueId in(ExpansionRecorder &recorder) const {
     if (recorder_) return value_;
     if constexpr (std::is_same_v<Scalar, bool>)
       return recorder.constant(kElement<bool>, constant_);
@@ -47,10 +47,10 @@ public:
   }
 
 #define IMBREX_OPERATOR(symbol, Kind)                                                              \
-  friend Value operator symbol(const Value &a, const Value &b) {                                   \
+  friend Recorded operator symbol(const Recorded &a, const Recorded &b) {                          \
     if constexpr (requires(Scalar s) { s symbol s; })                                              \
       if (!a.recorder_ && !b.recorder_)                                                            \
-        return Value(static_cast<Scalar>(a.constant_ symbol b.constant_));                         \
+        return Recorded(static_cast<Scalar>(a.constant_ symbol b.constant_));                      \
     return write(ir::OpKind::Kind, a, b);                                                          \
   }
   IMBREX_OPERATOR(+, Add)
@@ -63,48 +63,54 @@ public:
   IMBREX_OPERATOR(<<, Shl)
   IMBREX_OPERATOR(>>, Shr)
 #undef IMBREX_OPERATOR
-  friend Value operator-(const Value &a) { return write(ir::OpKind::Neg, a); }
-  friend Value operator~(const Value &a) { return write(ir::OpKind::Not, a); }
+  friend Recorded operator-(const Recorded &a) { return write(ir::OpKind::Neg, a); }
+  friend Recorded operator~(const Recorded &a) { return write(ir::OpKind::Not, a); }
 
-  friend Value<bool> operator==(const Value &a, const Value &b) {
+  friend Recorded<bool> operator==(const Recorded &a, const Recorded &b) {
     return write<bool>(ir::OpKind::Eq, a, b);
   }
-  friend Value<bool> operator!=(const Value &a, const Value &b) {
+  friend Recorded<bool> operator!=(const Recorded &a, const Recorded &b) {
     return write<bool>(ir::OpKind::Ne, a, b);
   }
-  friend Value<bool> operator<(const Value &a, const Value &b) {
+  friend Recorded<bool> operator<(const Recorded &a, const Recorded &b) {
     return write<bool>(ir::OpKind::Lt, a, b);
   }
-  friend Value<bool> operator<=(const Value &a, const Value &b) {
+  friend Recorded<bool> operator<=(const Recorded &a, const Recorded &b) {
     return write<bool>(ir::OpKind::Le, a, b);
   }
-  friend Value<bool> operator>(const Value &a, const Value &b) {
+  friend Recorded<bool> operator>(const Recorded &a, const Recorded &b) {
     return write<bool>(ir::OpKind::Gt, a, b);
   }
-  friend Value<bool> operator>=(const Value &a, const Value &b) {
+  friend Recorded<bool> operator>=(const Recorded &a, const Recorded &b) {
     return write<bool>(ir::OpKind::Ge, a, b);
   }
 
-  friend Value fma(const Value &a, const Value &b, const Value &c) {
+  friend Recorded fma(const Recorded &a, const Recorded &b, const Recorded &c) {
     return write(ir::OpKind::Fma, a, b, c);
   }
-  friend Value sqrt(const Value &a) { return write(ir::OpKind::Sqrt, a); }
-  friend Value abs(const Value &a) { return write(ir::OpKind::Abs, a); }
-  friend Value rint(const Value &a) { return write(ir::OpKind::Rint, a); }
-  friend Value min(const Value &a, const Value &b) { return write(ir::OpKind::Min, a, b); }
-  friend Value max(const Value &a, const Value &b) { return write(ir::OpKind::Max, a, b); }
-  friend Value minOrNaN(const Value &a, const Value &b) { return write(ir::OpKind::MinNan, a, b); }
-  friend Value maxOrNaN(const Value &a, const Value &b) { return write(ir::OpKind::MaxNan, a, b); }
-  friend Value umulhi(const Value &a, const Value &b) { return write(ir::OpKind::MulHigh, a, b); }
-  friend Value select(const Value<bool> &condition, const Value &a, const Value &b) {
+  friend Recorded sqrt(const Recorded &a) { return write(ir::OpKind::Sqrt, a); }
+  friend Recorded abs(const Recorded &a) { return write(ir::OpKind::Abs, a); }
+  friend Recorded rint(const Recorded &a) { return write(ir::OpKind::Rint, a); }
+  friend Recorded min(const Recorded &a, const Recorded &b) { return write(ir::OpKind::Min, a, b); }
+  friend Recorded max(const Recorded &a, const Recorded &b) { return write(ir::OpKind::Max, a, b); }
+  friend Recorded minOrNaN(const Recorded &a, const Recorded &b) {
+    return write(ir::OpKind::MinNan, a, b);
+  }
+  friend Recorded maxOrNaN(const Recorded &a, const Recorded &b) {
+    return write(ir::OpKind::MaxNan, a, b);
+  }
+  friend Recorded umulhi(const Recorded &a, const Recorded &b) {
+    return write(ir::OpKind::MulHigh, a, b);
+  }
+  friend Recorded select(const Recorded<bool> &condition, const Recorded &a, const Recorded &b) {
     return write(ir::OpKind::Select, condition, a, b);
   }
 
 private:
   /// An op of operands of which at least one is not constant.
   template <class Result = Scalar, class... Operands>
-  static Value<Result> write(ir::OpKind kind, const Operands &...operands) {
-    Recorder *recorder = nullptr;
+  static Recorded<Result> write(ir::OpKind kind, const Operands &...operands) {
+    ExpansionRecorder *recorder = nullptr;
     ((recorder = recorder ? recorder : operands.recorder()), ...);
     IMBREX_CHECK(recorder, "'{0}' of constants alone should be computed", ir::info(kind).mnemonic);
     // Braces, for they say the order in which constants are written.
@@ -112,28 +118,36 @@ private:
     return {*recorder, recorder->op(kind, values, kElement<Result>)};
   }
 
-  Recorder *recorder_ = nullptr;
+  ExpansionRecorder *recorder_ = nullptr;
   ir::ValueId value_;
   Scalar constant_{};
 };
 
 template <class To, class From>
-Value<To> converted(ir::OpKind kind, const Value<From> &x) {
-  Recorder *recorder = x.recorder();
+Recorded<To> converted(ir::OpKind kind, const Recorded<From> &x) {
+  ExpansionRecorder *recorder = x.recorder();
   IMBREX_CHECK(recorder, "'{0}' of a constant should be computed", ir::info(kind).mnemonic);
   return {*recorder, recorder->op(kind, x.in(*recorder), kElement<To>)};
 }
-inline Value<float> toF32(const Value<double> &x) { return converted<float>(ir::OpKind::Cast, x); }
-inline Value<double> toF64(const Value<float> &x) { return converted<double>(ir::OpKind::Cast, x); }
+inline Recorded<float> toF32(const Recorded<double> &x) {
+  return converted<float>(ir::OpKind::Cast, x);
+}
+inline Recorded<double> toF64(const Recorded<float> &x) {
+  return converted<double>(ir::OpKind::Cast, x);
+}
 
 template <class To, class From>
-Value<To> sameBits(const Value<From> &x) {
+Recorded<To> sameBits(const Recorded<From> &x) {
   if (!x.recorder()) return std::bit_cast<To>(x.constant());
   return converted<To>(ir::OpKind::Bitcast, x);
 }
-inline Value<std::uint32_t> bitsOf(const Value<float> &x) { return sameBits<std::uint32_t>(x); }
-inline Value<std::uint64_t> bitsOf(const Value<double> &x) { return sameBits<std::uint64_t>(x); }
-inline Value<float> floatOf(const Value<std::uint32_t> &x) { return sameBits<float>(x); }
-inline Value<double> floatOf(const Value<std::uint64_t> &x) { return sameBits<double>(x); }
+inline Recorded<std::uint32_t> bitsOf(const Recorded<float> &x) {
+  return sameBits<std::uint32_t>(x);
+}
+inline Recorded<std::uint64_t> bitsOf(const Recorded<double> &x) {
+  return sameBits<std::uint64_t>(x);
+}
+inline Recorded<float> floatOf(const Recorded<std::uint32_t> &x) { return sameBits<float>(x); }
+inline Recorded<double> floatOf(const Recorded<std::uint64_t> &x) { return sameBits<double>(x); }
 
 } // namespace imbrex::passes::expand

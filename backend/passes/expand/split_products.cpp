@@ -13,7 +13,7 @@ namespace imbrex::passes {
 namespace {
 
 using namespace ir;
-using expand::Recorder;
+using expand::ExpansionRecorder;
 
 /// An operand as a sum of two tiles that have few bits.
 struct Parts {
@@ -127,11 +127,11 @@ ValueId inParts(Builder &build, const Op &dot, const Way &way) {
   return sum;
 }
 
-class Splitter {
+class ProductSplitter {
 public:
-  explicit Splitter(const machine::Machine &machine) : machine_(&machine) {}
+  explicit ProductSplitter(const machine::Machine &machine) : machine_(&machine) {}
 
-  llvm::SmallVector<ValueId, 4> operator()(Recorder &recorder, const Op &op) const {
+  llvm::SmallVector<ValueId, 4> operator()(ExpansionRecorder &recorder, const Op &op) const {
     if (op.kind != OpKind::Dot || isOnUnit(op)) return {};
     Builder build = recorder.builder();
     const auto asF32 = [&]() -> llvm::SmallVector<ValueId, 4> {
@@ -168,7 +168,7 @@ private:
 } // namespace
 
 void splitProducts(Kernel &kernel, const PassContext &context) {
-  expand::Expander(kernel, Splitter(context.machine)).expandIn(kernel.body());
+  expand::Expander(kernel, ProductSplitter(context.machine)).expandIn(kernel.body());
 }
 
 } // namespace imbrex::passes

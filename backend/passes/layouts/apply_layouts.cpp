@@ -50,7 +50,7 @@ private:
     return cluster == LayoutGraph::kNoCluster ? nullptr : &plan_.chosen[cluster].layout;
   }
 
-  void define(const Site &site, const LinearLayout &layout) {
+  void define(const LayoutSite &site, const LinearLayout &layout) {
     const LayoutId id = kernel_->addLayout(layout);
     for (const ValueId value : site.definitions) kernel_->setLayout(value, id);
     if (site.reduced.empty()) return;
@@ -59,7 +59,7 @@ private:
     for (const ValueId value : site.reduced) kernel_->setLayout(value, rest);
   }
 
-  void serve(const Site &site, const LinearLayout &layout) {
+  void serve(const LayoutSite &site, const LinearLayout &layout) {
     const LayoutId id = kernel_->addLayout(layout);
     for (const Use &use : site.uses) use.op->operands[use.operand] = in(use.value(), id);
   }

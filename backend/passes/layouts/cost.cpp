@@ -176,7 +176,7 @@ Cost fragmentsCost(const Fragments &fragments, const Type &type, const LinearLay
   return kSharedRound + static_cast<Cost>(words) * kSharedWord;
 }
 
-Cost workCost(const Work &work, const LinearLayout &layout) {
+Cost workCost(const TileWork &work, const LinearLayout &layout) {
   if (work.fragments) return fragmentsCost(*work.fragments, work.type, layout);
   if (work.slab > 0) return slabsCost(layout, work.axis, work.slab);
   if (work.access) return accessCost(*work.access, layout);

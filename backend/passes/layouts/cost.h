@@ -62,7 +62,7 @@ Cost fragmentsCost(const Fragments &fragments, const ir::Type &type,
 
 /// What an op does with a tile, as far as its cost hangs on the layout. Most ops do but one thing
 /// with each element: hundreds of them are one work that is done oftener.
-struct Work {
+struct TileWork {
   std::optional<AccessShape> access = {};     ///< Of memory.
   std::optional<ir::OpKind> combination = {}; ///< A reduction, a scan or a sort:
   ir::Type type = {};                         ///< of tiles of this type
@@ -70,8 +70,8 @@ struct Work {
   std::int64_t depth = 0;                     ///< Of a matrix product: how many are summed up.
   std::optional<Fragments> fragments = {};    ///< Of an operand of this type that is computed.
   std::int64_t slab = 0; ///< Of a product's operand: how many are stored at once, along the axis.
-  friend bool operator==(const Work &, const Work &) = default;
+  friend bool operator==(const TileWork &, const TileWork &) = default;
 };
-Cost workCost(const Work &work, const layout::LinearLayout &layout);
+Cost workCost(const TileWork &work, const layout::LinearLayout &layout);
 
 } // namespace imbrex::passes::layouts

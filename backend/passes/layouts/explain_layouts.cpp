@@ -95,14 +95,14 @@ private:
     const Shape *shape;
     const Op *by = nullptr;
     std::vector<size_t> sites = {};
-    std::vector<const Access *> accesses = {};
+    std::vector<const SiteAccess *> accesses = {};
   };
 
   std::vector<Group> groups() const {
     std::vector<Group> groups;
     std::vector<size_t> groupOf; // by cluster
     for (size_t i = 0; i < plan_.chosen.size(); ++i) {
-      const Candidate &choice = plan_.chosen[i];
+      const LayoutCandidate &choice = plan_.chosen[i];
       auto group =
           llvm::find_if(groups, [&](const Group &g) { return *g.layout == choice.layout; });
       if (group == groups.end())
@@ -114,7 +114,7 @@ private:
     for (size_t site = 0; site < clusterOf.size(); ++site)
       if (clusterOf[site] != LayoutGraph::kNoCluster)
         groups[groupOf[clusterOf[site]]].sites.push_back(site);
-    for (const Access &access : plan_.graph.accesses)
+    for (const SiteAccess &access : plan_.graph.accesses)
       groups[groupOf[clusterOf[access.site]]].accesses.push_back(&access);
     return groups;
   }
@@ -123,8 +123,9 @@ private:
     text_ += number(*group.layout) + " of [" + toString(*group.shape) + "], as ";
     text_ += group.by ? named(*group.by) + " asks" : "any tile of this shape";
     text_ += ": " + namesOf(group) + "\n";
-    text_ += onceEach(llvm::map_to_vector(
-        group.accesses, [&](const Access *access) { return accessLine(*access, *group.layout); }));
+    text_ += onceEach(llvm::map_to_vector(group.accesses, [&](const SiteAccess *access) {
+      return accessLine(*access, *group.layout);
+    }));
   }
 
   /// The ops of a group, each name once with how often it is there.
@@ -147,7 +148,7 @@ private:
     return list;
   }
 
-  std::string accessLine(const Access &access, const LinearLayout &layout) const {
+  std::string accessLine(const SiteAccess &access, const LinearLayout &layout) const {
     const std::int64_t vector = vectorOf(access.shape, layout);
     const std::int64_t bits = vector * access.shape.bits, bytes = bits / 8;
     const Op &op = *plan_.graph.sites[access.site].op;

@@ -133,7 +133,7 @@ private:
     for (const ValueId value : graph_.sites[site].reduced) siteOf_[value.index()] = site;
   }
 
-  bool isRecomputed(const Site &site) const {
+  bool isRecomputed(const LayoutSite &site) const {
     return !site.definitions.empty() && recomputable_.contains(site.definitions.front());
   }
 
@@ -240,7 +240,7 @@ private:
     return access;
   }
 
-  Access widthOf(size_t site, AccessShape shape) const {
+  SiteAccess widthOf(size_t site, AccessShape shape) const {
     const Op &op = *graph_.sites[site].op;
     const bool isAtomic = op.kind == OpKind::AtomicRmw || op.kind == OpKind::AtomicCas;
     if (isAtomic) return {site, shape, analysis::WidthLimit::Contiguity};
@@ -376,10 +376,10 @@ private:
 
   // --- work ---
 
-  Work workOf(size_t site) const {
+  TileWork workOf(size_t site) const {
     const Op &op = *graph_.sites[site].op;
     const auto combination = [&](std::int32_t axis) {
-      return Work{.combination = op.kind, .type = kernel_.type(op.operand(0)), .axis = axis};
+      return TileWork{.combination = op.kind, .type = kernel_.type(op.operand(0)), .axis = axis};
     };
     // Not a switch: all other ops do but one thing with each element.
     if (isAccess(op)) return {.access = graph_.accesses.back().shape}; // as just proposed
@@ -391,7 +391,7 @@ private:
   }
 
   /// As often as the op is done.
-  void addWork(Cluster &cluster, const Work &work, const Op &op) const {
+  void addWork(Cluster &cluster, const TileWork &work, const Op &op) const {
     auto *const same =
         llvm::find_if(cluster.works, [&](const RepeatedWork &other) { return other.work == work; });
     if (same == cluster.works.end())

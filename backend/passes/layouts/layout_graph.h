@@ -11,13 +11,13 @@
 namespace imbrex::passes::layouts {
 
 /// A layout that somebody asks for.
-struct Candidate {
+struct LayoutCandidate {
   layout::LinearLayout layout;
   const ir::Op *by = nullptr; ///< Who asks; null: nobody, it is what any tile of the shape gets.
 };
 
 /// An access to memory, of a site.
-struct Access {
+struct SiteAccess {
   size_t site;
   AccessShape shape;
   analysis::WidthLimit limit; ///< What keeps it from being wider.
@@ -25,7 +25,7 @@ struct Access {
 
 /// Works of a cluster that cost alike, and how often they are done.
 struct RepeatedWork {
-  Work work;
+  TileWork work;
   Cost frequency;
 };
 
@@ -36,7 +36,7 @@ struct Cluster {
   ir::Shape shape;
   llvm::SmallVector<RepeatedWork, 1> works = {};
   llvm::SmallVector<size_t, 4> edges = {};
-  llvm::SmallVector<Candidate, 1> candidates = {};
+  llvm::SmallVector<LayoutCandidate, 1> candidates = {};
   /// A load for a product's operand: bytes one by one would be as many accesses as the operand has
   /// elements, each for a whole warp.
   bool loadsWords = false;
@@ -58,10 +58,10 @@ struct Edge {
 };
 
 struct LayoutGraph {
-  std::vector<Site> sites;
+  std::vector<LayoutSite> sites;
   std::vector<Cluster> clusters;
   std::vector<Edge> edges;
-  std::vector<Access> accesses;
+  std::vector<SiteAccess> accesses;
   std::vector<size_t> clusterOf; ///< Of sites; kNoCluster where everything is recomputed.
   static constexpr size_t kNoCluster = static_cast<size_t>(-1);
 };

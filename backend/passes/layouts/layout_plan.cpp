@@ -105,16 +105,16 @@ std::vector<Neighbour> neighboursOf(const LayoutGraph &graph, size_t cluster) {
 /// Layouts to choose from, each once, for the sake of the first who asks for it.
 class LayoutOptions {
 public:
-  void add(Candidate option) {
+  void add(LayoutCandidate option) {
     const bool isKnown = llvm::any_of(
-        options_, [&](const Candidate &known) { return known.layout == option.layout; });
+        options_, [&](const LayoutCandidate &known) { return known.layout == option.layout; });
     if (!isKnown) options_.push_back(std::move(option));
   }
   auto begin() const { return options_.begin(); }
   auto end() const { return options_.end(); }
 
 private:
-  llvm::SmallVector<Candidate, 4> options_;
+  llvm::SmallVector<LayoutCandidate, 4> options_;
 };
 
 /// Each sweep takes time linear in the clusters and edges: a cluster has few layouts to choose
@@ -179,7 +179,7 @@ private:
   bool improve() {
     bool isBetter = false;
     for (size_t i = 0; i < graph_.clusters.size(); ++i) {
-      Candidate choice = best(i, false);
+      LayoutCandidate choice = best(i, false);
       if (choice.layout == chosen_[i]->layout) continue;
       chosen_[i] = std::move(choice);
       isBetter = true;
@@ -189,11 +189,11 @@ private:
 
   /// The cheapest choice given the neighbours'. Of equally cheap ones the first: what is there,
   /// then what its own ops ask for, then what neighbours have, then what any tile would get.
-  Candidate best(size_t cluster, bool isAlone) {
+  LayoutCandidate best(size_t cluster, bool isAlone) {
     const LayoutOptions options = optionsOf(cluster, isAlone);
-    const Candidate *cheapest = nullptr;
+    const LayoutCandidate *cheapest = nullptr;
     Cost least = 0;
-    for (const Candidate &option : options) {
+    for (const LayoutCandidate &option : options) {
       const Cost cost =
           ownCost(cluster, option.layout) + (isAlone ? 0 : edgesCost(cluster, option.layout));
       if (cheapest && cost >= least) continue;
@@ -211,7 +211,7 @@ private:
       return options;
     }
     if (chosen_[cluster]) options.add(*chosen_[cluster]);
-    for (const Candidate &candidate : self.candidates) options.add(candidate);
+    for (const LayoutCandidate &candidate : self.candidates) options.add(candidate);
     if (isAlone) return options;
     for (const size_t index : self.edges)
       if (auto option = imageOf(graph_.edges[index], cluster); option && isWide(self, *option))
@@ -221,7 +221,7 @@ private:
   }
 
   /// Whether threads would access words, as far as the tile's own candidate does.
-  static bool isWide(const Cluster &self, const Candidate &option) {
+  static bool isWide(const Cluster &self, const LayoutCandidate &option) {
     constexpr std::int64_t kWord = 32;
     if (!self.loadsWords) return true;
     const AccessShape &access = *self.works.front().work.access;
@@ -229,13 +229,13 @@ private:
     return vectorOf(access, option.layout) * access.bits >= std::min(own * access.bits, kWord);
   }
 
-  std::optional<Candidate> imageOf(const Edge &edge, size_t cluster) const {
+  std::optional<LayoutCandidate> imageOf(const Edge &edge, size_t cluster) const {
     const auto &other = chosen_[otherEnd(edge, cluster)];
     if (!other) return std::nullopt;
     auto image = edge.to == cluster ? carriedForward(edge, other->layout)
                                     : carriedBackward(edge, other->layout);
     if (!image) return std::nullopt;
-    return Candidate{std::move(*image), other->by};
+    return LayoutCandidate{std::move(*image), other->by};
   }
 
   Cost ownCost(size_t cluster, const LinearLayout &layout) {
@@ -287,7 +287,7 @@ private:
       if (image && !graph_.clusters[leaf.cluster].isFixed) options.add({std::move(*image)});
     }
     std::optional<Cost> least;
-    for (const Candidate &option : options) {
+    for (const LayoutCandidate &option : options) {
       const Cost cost =
           ownCost(leaf.cluster, option.layout) + costBetween(leaf, cluster, layout, option.layout);
       if (!least || cost < *least) least = cost;
@@ -297,8 +297,8 @@ private:
 
   const LayoutQuestion &question_;
   LayoutGraph graph_;
-  std::vector<std::vector<Neighbour>> neighbours_; // by cluster
-  std::vector<std::optional<Candidate>> chosen_;   // by cluster; none: not decided yet
+  std::vector<std::vector<Neighbour>> neighbours_;     // by cluster
+  std::vector<std::optional<LayoutCandidate>> chosen_; // by cluster; none: not decided yet
   std::int64_t steps_ = 0;
 };
 

@@ -9,8 +9,8 @@ namespace imbrex::passes::layouts {
 struct LayoutPlan {
   layout::Threads threads;
   LayoutGraph graph;
-  std::vector<Candidate> chosen; ///< For each cluster of the graph.
-  std::int64_t steps = 0;        ///< Costs that the search reckoned: its time grows with these.
+  std::vector<LayoutCandidate> chosen; ///< For each cluster of the graph.
+  std::int64_t steps = 0; ///< Costs that the search reckoned: its time grows with these.
 };
 
 /// The registers that the threads hold a tile in, or work on it: one for each element at least, for

@@ -24,8 +24,8 @@ public:
     }
   }
 
-  std::vector<Site> take() {
-    llvm::erase_if(sites_, [](const Site &site) {
+  std::vector<LayoutSite> take() {
+    llvm::erase_if(sites_, [](const LayoutSite &site) {
       return site.definitions.empty() && site.uses.empty() && site.reduced.empty();
     });
     return std::move(sites_);
@@ -36,26 +36,26 @@ private:
     return op.kind == OpKind::Reduce || op.kind == OpKind::Scan;
   }
 
-  void define(Site &site, ValueId value) {
+  void define(LayoutSite &site, ValueId value) {
     if (hasLayout(kernel_->type(value))) site.definitions.push_back(value);
   }
 
-  void use(Site &site, Op &op, size_t operand) {
+  void use(LayoutSite &site, Op &op, size_t operand) {
     if (hasLayout(kernel_->type(op.operand(operand)))) site.uses.push_back({&op, operand});
   }
 
-  Site &add(Op &op) { return sites_.emplace_back(Site{.op = &op}); }
+  LayoutSite &add(Op &op) { return sites_.emplace_back(LayoutSite{.op = &op}); }
 
   /// All tiles of the op alike.
   void together(Op &op) {
-    Site &site = add(op);
+    LayoutSite &site = add(op);
     for (const ValueId result : op.results) define(site, result);
     for (size_t i = 0; i < op.operands.size(); ++i) use(site, op, i);
   }
 
   /// The results, and only some of the operands.
   void resultsWith(Op &op, llvm::ArrayRef<size_t> operands) {
-    Site &site = add(op);
+    LayoutSite &site = add(op);
     for (const ValueId result : op.results) define(site, result);
     for (const size_t operand : operands) use(site, op, operand);
   }
@@ -67,13 +67,13 @@ private:
 
   /// The operands alike, and each result by itself.
   void operandsTogether(Op &op) {
-    Site &site = add(op);
+    LayoutSite &site = add(op);
     for (size_t i = 0; i < op.operands.size(); ++i) use(site, op, i);
     apart(op);
   }
 
   void reduction(Op &op) {
-    Site &site = add(op);
+    LayoutSite &site = add(op);
     for (size_t i = 0; i < op.operands.size(); ++i) use(site, op, i);
     for (const ValueId result : op.results)
       if (hasLayout(kernel_->type(result))) site.reduced.push_back(result);
@@ -82,7 +82,7 @@ private:
   void loop(Op &op) {
     slots_[&op] = sites_.size();
     for (size_t slot = 0; slot < op.results.size(); ++slot) {
-      Site &site = add(op);
+      LayoutSite &site = add(op);
       define(site, op.regions.front().arguments[firstCarriedArgument(op) + slot]);
       define(site, op.result(slot));
       use(site, op, firstCarriedOperand(op) + slot);
@@ -92,7 +92,7 @@ private:
 
   void choice(Op &op) {
     for (size_t slot = 0; slot < op.results.size(); ++slot) {
-      Site &site = add(op);
+      LayoutSite &site = add(op);
       define(site, op.result(slot));
       for (Block &region : op.regions) use(site, yieldOf(region), slot);
     }
@@ -134,19 +134,19 @@ private:
   }
 
   Kernel *kernel_;
-  std::vector<Site> sites_;
+  std::vector<LayoutSite> sites_;
   llvm::DenseMap<const Op *, size_t> slots_; // where a loop's sites begin
 };
 
 } // namespace
 
-std::vector<Site> sitesOf(Kernel &kernel) {
+std::vector<LayoutSite> sitesOf(Kernel &kernel) {
   Collector collector(kernel);
   collector.collect(kernel.body(), nullptr);
   return collector.take();
 }
 
-const Shape &shapeOf(const Kernel &kernel, const Site &site) {
+const Shape &shapeOf(const Kernel &kernel, const LayoutSite &site) {
   const ValueId value = site.definitions.empty() ? site.uses.front().value() : site.definitions[0];
   return kernel.type(value).shape();
 }

@@ -17,7 +17,7 @@ struct Use {
 /// One layout to choose: of the tiles that `definitions` bring into being, and wanted of the tiles
 /// that `uses` take. An elementwise op is one site, a loop one for each value that it carries, a
 /// store one without definitions.
-struct Site {
+struct LayoutSite {
   ir::Op *op;
   llvm::SmallVector<ir::ValueId, 2> definitions = {};
   llvm::SmallVector<Use, 4> uses = {};
@@ -27,9 +27,9 @@ struct Site {
 
 /// Every site of a kernel, in the order of their ops. Each tile of rank 1 or more is a definition
 /// of one site, or a reduction of one. What an op takes in any layout is a use of no site.
-std::vector<Site> sitesOf(ir::Kernel &kernel);
+std::vector<LayoutSite> sitesOf(ir::Kernel &kernel);
 
 /// The shape of a site's tiles.
-const ir::Shape &shapeOf(const ir::Kernel &kernel, const Site &site);
+const ir::Shape &shapeOf(const ir::Kernel &kernel, const LayoutSite &site);
 
 } // namespace imbrex::passes::layouts

@@ -39,9 +39,9 @@ bool addNames(const Kernel &kernel, ValueId tile, std::set<ValueId> &names) {
   return isUsed && are;
 }
 
-class Rewriter {
+class InPlaceRewriter {
 public:
-  explicit Rewriter(Kernel &kernel) : kernel_(&kernel) {}
+  explicit InPlaceRewriter(Kernel &kernel) : kernel_(&kernel) {}
 
   void visit(Block &block) {
     for (const auto &op : block.ops) {
@@ -132,6 +132,6 @@ std::optional<std::int32_t> depthAxisOf(const Kernel &kernel, ValueId tile) {
   return axis;
 }
 
-void readInPlace(Kernel &kernel, Op &loop) { Rewriter(kernel).visit(loop.regions[0]); }
+void readInPlace(Kernel &kernel, Op &loop) { InPlaceRewriter(kernel).visit(loop.regions[0]); }
 
 } // namespace imbrex::passes::pipeline

@@ -106,9 +106,10 @@ bool isOfLoader(const Op &op) {
 
 bool isForAll(const Op &op) { return op.kind == OpKind::RingNew || op.kind == OpKind::BarrierNew; }
 
-class Splitter {
+class WarpSpecialiser {
 public:
-  Splitter(Kernel &kernel, const machine::Machine &machine) : kernel_(kernel), machine_(machine) {}
+  WarpSpecialiser(Kernel &kernel, const machine::Machine &machine)
+      : kernel_(kernel), machine_(machine) {}
 
   RolesAttrs run() {
     const RolesAttrs attrs = rolesFor(kernel_, machine_);
@@ -168,7 +169,7 @@ void splitRoles(Kernel &kernel, const PassContext &context) {
     if (op.kind == OpKind::For) hasLoader |= std::exchange(op.attrs<ForAttrs>().loader, false);
   });
   if (!hasLoader) return;
-  const RolesAttrs roles = Splitter(kernel, context.machine).run();
+  const RolesAttrs roles = WarpSpecialiser(kernel, context.machine).run();
   if (context.explanation) *context.explanation += inWords(roles, kernel.threads().warps) + "\n";
 }
 

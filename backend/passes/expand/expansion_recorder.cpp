@@ -1,4 +1,4 @@
-#include "backend/passes/expand/recorder.h"
+#include "backend/passes/expand/expansion_recorder.h"
 
 #include "backend/passes/rewriting.h"
 
@@ -8,21 +8,21 @@ namespace imbrex::passes::expand {
 
 using namespace ir;
 
-Builder Recorder::builder() const {
+Builder ExpansionRecorder::builder() const {
   Builder builder(*kernel_, *block_);
   builder.setLocation(where_);
   return builder;
 }
 
-ValueId Recorder::op(OpKind kind, llvm::ArrayRef<ValueId> operands, ElementKind result) {
+ValueId ExpansionRecorder::op(OpKind kind, llvm::ArrayRef<ValueId> operands, ElementKind result) {
   return builder().create(kind, operands, typeOf(result)).result();
 }
 
-ValueId Recorder::constant(ElementKind element, std::uint64_t bits) {
+ValueId ExpansionRecorder::constant(ElementKind element, std::uint64_t bits) {
   return builder().constantBits(typeOf(element), bits);
 }
 
-ValueId Recorder::any(ValueId condition) {
+ValueId ExpansionRecorder::any(ValueId condition) {
   if (shape_.rank() == 0) return condition;
   Builder build = builder();
   const ValueId row = build.reshape(condition, Shape{shape_.elements()});
@@ -32,7 +32,7 @@ ValueId Recorder::any(ValueId condition) {
       .result();
 }
 
-ValueId Recorder::addResult(Op &branch, const Type &type) {
+ValueId ExpansionRecorder::addResult(Op &branch, const Type &type) {
   const ValueId result = kernel_->newValue(type);
   kernel_->setDefinition(result, &branch);
   branch.results.push_back(result);
@@ -40,7 +40,7 @@ ValueId Recorder::addResult(Op &branch, const Type &type) {
 }
 
 /// Of the ops from `first` on, keep those that the value is made of.
-void Recorder::dropBut(std::size_t first, ValueId value) {
+void ExpansionRecorder::dropBut(std::size_t first, ValueId value) {
   std::set<ValueId> needed{value};
   std::vector<std::unique_ptr<Op>> &ops = block_->ops;
   for (std::size_t i = ops.size(); i-- > first;) {

@@ -11,10 +11,10 @@ namespace imbrex::passes::expand {
 
 /// Writes the ops that stand for one op: elementwise ones on tiles of its shape, at its place in
 /// the user's source.
-class Recorder {
+class ExpansionRecorder {
 public:
-  Recorder(ir::Kernel &kernel, ir::Block &block, const ir::Shape &shape, Location where,
-           bool mayBranch)
+  ExpansionRecorder(ir::Kernel &kernel, ir::Block &block, const ir::Shape &shape, Location where,
+                    bool mayBranch)
       : kernel_(&kernel), block_(&block), shape_(shape), where_(where), mayBranch_(mayBranch) {}
 
   ir::Kernel &kernel() const { return *kernel_; }
@@ -67,7 +67,7 @@ private:
 
 /// Before the yield, which gives it, too.
 template <class Compute>
-ir::ValueId Recorder::addToSide(ir::Block &side, RareValues rare, Compute compute) {
+ir::ValueId ExpansionRecorder::addToSide(ir::Block &side, RareValues rare, Compute compute) {
   std::unique_ptr<ir::Op> yield = std::move(side.ops.back());
   side.ops.pop_back();
   const std::size_t first = side.ops.size();
@@ -82,7 +82,7 @@ ir::ValueId Recorder::addToSide(ir::Block &side, RareValues rare, Compute comput
 }
 
 template <class Compute>
-ir::ValueId Recorder::branchWhereAsked(Compute compute) {
+ir::ValueId ExpansionRecorder::branchWhereAsked(Compute compute) {
   if (!mayBranch_) return compute();
   const std::size_t first = block_->ops.size();
   asked_ = {};
@@ -102,7 +102,7 @@ ir::ValueId Recorder::branchWhereAsked(Compute compute) {
 }
 
 template <class Compute>
-ir::ValueId Recorder::joinBranch(ir::Op &branch, Compute compute) {
+ir::ValueId ExpansionRecorder::joinBranch(ir::Op &branch, Compute compute) {
   addToSide(branch.regions[0], RareValues::Select, compute);
   const ir::ValueId value = addToSide(branch.regions[1], RareValues::LeaveOut, compute);
   return addResult(branch, kernel_->type(value));
