@@ -77,15 +77,15 @@ constexpr auto kInstructions = std::to_array<MmaInstruction>({
 #include "backend/machine/mma.def"
 });
 
-struct ElementInfo {
+struct MatrixElementRow {
   std::string_view name;
   std::int32_t bits;
 };
-constexpr auto kElements = std::to_array<ElementInfo>({
+constexpr auto kElements = std::to_array<MatrixElementRow>({
 #define IMBREX_MATRIX_ELEMENT(Kind, name, bits) {name, bits},
 #include "backend/machine/matrix_elements.def"
 });
-const ElementInfo &infoOf(MatrixElement element) {
+const MatrixElementRow &infoOf(MatrixElement element) {
   return kElements[static_cast<std::size_t>(element)];
 }
 
@@ -278,8 +278,8 @@ const MmaInstruction *findMmaInstruction(const Machine &machine, std::string_vie
 }
 
 std::optional<MatrixElement> matrixElementNamed(std::string_view name) {
-  const auto *const found =
-      llvm::find_if(kElements, [&](const ElementInfo &element) { return element.name == name; });
+  const auto *const found = llvm::find_if(
+      kElements, [&](const MatrixElementRow &element) { return element.name == name; });
   if (found == kElements.end()) return std::nullopt;
   return static_cast<MatrixElement>(found - kElements.begin());
 }

@@ -35,7 +35,7 @@ bool hasWords(llvm::StringRef text, llvm::StringRef wanted) {
 }
 
 /// `s_waitcnt vmcnt(0) lgkmcnt(1)`, `s_waitcnt_vscnt null, 0x0`, `s_wait_loadcnt_dscnt 0x0`
-Pending endedBy(const GcnInstruction &wait, const Model &model) {
+Pending endedBy(const GcnInstruction &wait, const GcnModel &model) {
   const Pending vector = model.countsStoresApart ? kLoads : kLoads | kStores;
   if (wait.opcode == "s_waitcnt")
     return static_cast<Pending>((wait.operands.contains("vmcnt(0)") ? vector : kNothing) |
@@ -64,7 +64,7 @@ Effect effectOnLds(llvm::StringRef opcode) {
           .begins = kLds};
 }
 
-Effect effectOnGlobal(const GcnInstruction &instruction, const Model &model) {
+Effect effectOnGlobal(const GcnInstruction &instruction, const GcnModel &model) {
   const auto [space, rest] = instruction.opcode.split('_');
   if (rest.starts_with("load")) return {.kind = AccessKind::Load, .begins = kLoads};
   if (rest.starts_with("store"))
@@ -79,7 +79,7 @@ Effect effectOnGlobal(const GcnInstruction &instruction, const Model &model) {
           .begins = isAsLoad ? kLoads : kStores};
 }
 
-Effect effectOf(const GcnInstruction &instruction, const Model &model) {
+Effect effectOf(const GcnInstruction &instruction, const GcnModel &model) {
   const llvm::StringRef opcode = instruction.opcode;
   if (opcode.starts_with("s_wait")) return {.ends = endedBy(instruction, model)};
   if (opcode == "s_barrier")
@@ -99,7 +99,7 @@ std::int32_t bitsOf(const GcnInstruction &instruction, AccessKind kind) {
   return opcode.contains("64") || opcode.contains("_x2") ? 2 * kWord : kWord;
 }
 
-MemoryScope stepOf(const GcnInstruction &instruction, const Effect &effect, const Model &model) {
+MemoryScope stepOf(const GcnInstruction &instruction, const Effect &effect, const GcnModel &model) {
   if (effect.isOfLds || effect.kind == AccessKind::Meeting) return MemoryScope::System;
   MemoryScope scope = MemoryScope::None;
   for (const StepRow &row : model.steps) {
@@ -114,25 +114,25 @@ MemoryScope stepOf(const GcnInstruction &instruction, const Effect &effect, cons
 // --- the ways to an instruction and on from it ---
 
 /// What is known of a wave wherever it comes from.
-struct State {
+struct WaveState {
   Pending pending = kNothing;
   MemoryScope writtenBack = MemoryScope::None,
               done = MemoryScope::None; ///< Begun, and over, since the last write.
   MemoryScope arrived =
       MemoryScope::None; ///< What was released when the wave said that it is at a meeting.
 
-  void join(const State &other) {
+  void join(const WaveState &other) {
     pending |= other.pending;
     writtenBack = std::min(writtenBack, other.writtenBack);
     done = std::min(done, other.done);
     arrived = std::min(arrived, other.arrived);
   }
-  friend bool operator==(const State &, const State &) = default;
+  friend bool operator==(const WaveState &, const WaveState &) = default;
 };
 
 class GcnAccessReader {
 public:
-  GcnAccessReader(llvm::StringRef assembly, const Model &model) : model_(model) {
+  GcnAccessReader(llvm::StringRef assembly, const GcnModel &model) : model_(model) {
     graph_ = codeGraph(assembly, ";", [&](llvm::StringRef line) { return read(line); });
     findStates();
   }
@@ -141,7 +141,7 @@ public:
     std::vector<FoundAccess> found;
     for (std::size_t i = 0; i < graph_.size(); ++i) {
       if (!before_[i]) continue; // nobody comes there
-      State state = *before_[i];
+      WaveState state = *before_[i];
       for (std::size_t at = graph_[i].begin; at < graph_[i].end; ++at) {
         const Line &line = lines_[at];
         const bool isFirstHalf = line.effect.isArrival && !line.effect.isDeparture;
@@ -195,7 +195,7 @@ private:
     return isBehindFirst ? 0 : columns_.current();
   }
 
-  void pass(State &state, const Line &line) const {
+  void pass(WaveState &state, const Line &line) const {
     const Effect &effect = line.effect;
     if (const MemoryScope scope = writtenBackBy(line.instruction); scope != MemoryScope::None) {
       state.writtenBack = std::max(state.writtenBack, scope);
@@ -224,27 +224,27 @@ private:
 
   void findStates() {
     before_.resize(graph_.size());
-    before_.front() = State{};
+    before_.front() = WaveState{};
     for (bool changes = true; changes;) {
       changes = false;
       for (std::size_t i = 0; i < graph_.size(); ++i) {
         if (!before_[i]) continue;
-        State state = *before_[i];
+        WaveState state = *before_[i];
         for (std::size_t at = graph_[i].begin; at < graph_[i].end; ++at) pass(state, lines_[at]);
         for (const CodeBlock::Edge &edge : graph_[i].next) changes |= come(edge.to, state);
       }
     }
   }
 
-  bool come(std::size_t block, const State &state) {
-    State joined = before_[block].value_or(state);
+  bool come(std::size_t block, const WaveState &state) {
+    WaveState joined = before_[block].value_or(state);
     joined.join(state);
     const bool isNew = before_[block] != joined;
     before_[block] = joined;
     return isNew;
   }
 
-  OrderedAccess accessAt(std::size_t block, std::size_t at, const State &state) {
+  OrderedAccess accessAt(std::size_t block, std::size_t at, const WaveState &state) {
     const Line &line = lines_[at];
     const Effect &effect = line.effect;
     const bool isMeeting = effect.kind == AccessKind::Meeting;
@@ -258,7 +258,7 @@ private:
 
   /// At a meeting it is enough that all is over that is to be released later: the cache is written
   /// back by the wave that does it.
-  MemoryScope released(const State &state, bool isMeeting) const {
+  MemoryScope released(const WaveState &state, bool isMeeting) const {
     MemoryScope scope = MemoryScope::None;
     for (const OrderRow &row : model_.orders) {
       const bool isBack = isMeeting || row.writeBack.empty() || state.done >= row.scope;
@@ -339,13 +339,13 @@ private:
     return 1U << (row * 2 + invalidation);
   }
 
-  const Model &model_;
+  const GcnModel &model_;
   Columns columns_;
   int clause_ = 0, inClause_ = 0; // how many instructions the last one has, and are to come of it
   std::string far_;
   std::vector<Line> lines_;
   CodeGraph graph_;
-  std::vector<std::optional<State>> before_; // what is known before each block
+  std::vector<std::optional<WaveState>> before_; // what is known before each block
 };
 
 } // namespace

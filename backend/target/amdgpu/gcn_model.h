@@ -32,12 +32,12 @@ struct StepRow {
   llvm::StringRef load, store, update; ///< "sc0 sc1"; empty: no words are needed.
 };
 
-struct Model {
+struct GcnModel {
   bool countsStoresApart;
   Pending writeBackCounts;        ///< As what a write-back is waited for.
   std::array<OrderRow, 3> orders; ///< Block, device, system.
   std::array<StepRow, 3> steps;
 };
-const Model &modelOf(llvm::AMDGPU::IsaVersion isa);
+const GcnModel &modelOf(llvm::AMDGPU::IsaVersion isa);
 
 } // namespace imbrex::target::amdgpu

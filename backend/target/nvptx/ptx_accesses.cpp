@@ -43,7 +43,7 @@ MemoryScope memoryScopeOf(AccessKind kind, const Words &words) {
 
 std::optional<OrderedAccess> accessIn(llvm::StringRef line) {
   if (!line.consume_back(";")) return std::nullopt;
-  const Words words = Instruction(line).words();
+  const Words words = PtxInstruction(line).words();
   const auto kind = kindOf(words);
   if (!kind) return std::nullopt;
   // It orders the accesses of the threads that take part (PTX ISA 9.0, "barrier"), and what one of

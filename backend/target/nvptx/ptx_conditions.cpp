@@ -17,7 +17,7 @@ namespace imbrex::target::nvptx {
 namespace {
 
 /// At one place of the code.
-struct Place {
+struct ProgramPoint {
   /// Whether a register no longer is what its sources would make of it, as one of them has been set
   /// since.
   llvm::function_ref<bool(llvm::StringRef)> isOutdated;
@@ -25,13 +25,13 @@ struct Place {
 };
 
 /// A condition, or its opposite.
-struct Condition {
+struct PtxPredicate {
   std::string name;
   bool isNegated = false;
 };
 
 /// Whether the same operands give the same result, whenever and wherever.
-bool isPure(const Instruction &instruction) {
+bool isPure(const PtxInstruction &instruction) {
   constexpr std::array kPure = {"and.", "or.",   "xor.", "not.",  "shl.",     "shr.", "add.",
                                 "sub.", "mul.",  "mad.", "min.",  "max.",     "cvt.", "cvta.",
                                 "mov.", "selp.", "bfe.", "setp.", "ld.param."};
@@ -54,7 +54,7 @@ llvm::StringRef registerIn(llvm::StringRef operand) {
   });
 }
 
-llvm::SmallVector<llvm::StringRef, 4> sourcesOf(const Instruction &instruction) {
+llvm::SmallVector<llvm::StringRef, 4> sourcesOf(const PtxInstruction &instruction) {
   return llvm::to_vector<4>(llvm::drop_begin(operandsIn(instruction.operands)));
 }
 
@@ -64,7 +64,7 @@ public:
     for (llvm::StringRef line : linesOf(ptx, "//")) {
       // The last line of an instruction of several begins with registers that it reads.
       if (!line.consume_back(";") || line.starts_with(".") || line.starts_with("{")) continue;
-      const Instruction instruction(line);
+      const PtxInstruction instruction(line);
       const auto registers = instruction.registersSet();
       // What is set under a condition, or together with others, stands for itself.
       const bool isOne = registers.size() == 1 && instruction.predicate.empty();
@@ -75,10 +75,10 @@ public:
     }
   }
 
-  Condition of(llvm::StringRef predicate, Place &place) const {
-    const Instruction *made = definitionAt(place, predicate);
+  PtxPredicate of(llvm::StringRef predicate, ProgramPoint &place) const {
+    const PtxInstruction *made = definitionAt(place, predicate);
     if (made && made->opcode == "not.pred") {
-      Condition condition = of(made->lastOperand(), place);
+      PtxPredicate condition = of(made->lastOperand(), place);
       condition.isNegated = !condition.isNegated;
       return condition;
     }
@@ -91,25 +91,25 @@ public:
   }
 
   /// What sets a register, of which all is told by that one line; nothing where more is needed.
-  const Instruction *definitionOf(llvm::StringRef name) const {
+  const PtxInstruction *definitionOf(llvm::StringRef name) const {
     const auto found = definitions_.find(name);
     const bool isKnown = found != definitions_.end() && !found->second.isOpaque;
     return isKnown ? &found->second.by : nullptr;
   }
 
 private:
-  const Instruction *definitionAt(const Place &place, llvm::StringRef name) const {
-    const Instruction *definition = definitionOf(name);
+  const PtxInstruction *definitionAt(const ProgramPoint &place, llvm::StringRef name) const {
+    const PtxInstruction *definition = definitionOf(name);
     return definition && !place.isOutdated(name) ? definition : nullptr;
   }
 
   /// By "equal" and "less" alone.
-  Condition comparison(llvm::StringRef how, llvm::StringRef type, llvm::StringRef a,
-                       llvm::StringRef b, Place &place) const {
+  PtxPredicate comparison(llvm::StringRef how, llvm::StringRef type, llvm::StringRef a,
+                          llvm::StringRef b, ProgramPoint &place) const {
     std::string left = text(a, place), right = text(b, place);
     const auto named = [&](llvm::StringRef relation, bool isNegated) {
-      return Condition{.name = (relation + "." + type + "(" + left + "," + right + ")").str(),
-                       .isNegated = isNegated};
+      return PtxPredicate{.name = (relation + "." + type + "(" + left + "," + right + ")").str(),
+                          .isNegated = isNegated};
     };
     if (how == "eq" || how == "ne") return named("eq", how == "ne");
     if (how == "lt" || how == "ge") return named("lt", how == "ge");
@@ -130,23 +130,23 @@ private:
   /// The low byte of a word, with its sign, is made in one step or by way of 16 bits: for the
   /// second of two steps the first, whose source is the word (PTX ISA, "cvt": to fewer bits is to
   /// the low ones, and a register that is wider than the result gets its sign).
-  const Instruction *wholeOfByte(const Instruction &made, const Place &place) const {
+  const PtxInstruction *wholeOfByte(const PtxInstruction &made, const ProgramPoint &place) const {
     if (made.opcode != "cvt.s16.s8") return nullptr;
-    const Instruction *half = definitionAt(place, registerIn(made.lastOperand()));
+    const PtxInstruction *half = definitionAt(place, registerIn(made.lastOperand()));
     return half && half->opcode == "cvt.u16.u32" ? half : nullptr;
   }
 
   /// What an operand is computed from; a register itself where nobody knows, or at some depth.
-  std::string text(llvm::StringRef operand, Place &place, int depth = 0) const {
+  std::string text(llvm::StringRef operand, ProgramPoint &place, int depth = 0) const {
     constexpr int kDeep = 8;
     const llvm::StringRef name = registerIn(operand);
-    const Instruction *made = definitionAt(place, name);
+    const PtxInstruction *made = definitionAt(place, name);
     if (!made || depth == kDeep) {
       if (!name.empty()) place.leaves.insert(name.str());
       return operand.str();
     }
     llvm::StringRef opcode = made->opcode;
-    if (const Instruction *whole = wholeOfByte(*made, place)) {
+    if (const PtxInstruction *whole = wholeOfByte(*made, place)) {
       made = whole;
       opcode = "cvt.s8.s32";
     }
@@ -157,7 +157,7 @@ private:
   }
 
   struct Definition {
-    Instruction by; ///< The first that sets the register.
+    PtxInstruction by; ///< The first that sets the register.
     bool isOpaque = false;
   };
   llvm::StringMap<Definition> definitions_;
@@ -201,7 +201,7 @@ private:
     llvm::SmallVector<llvm::StringRef> open{from};
     while (!open.empty()) {
       const llvm::StringRef name = open.pop_back_val();
-      const Instruction *made = conditions.definitionOf(name);
+      const PtxInstruction *made = conditions.definitionOf(name);
       if (!followed_.insert(name).second || !made) continue;
       const unsigned user = numberOf(name);
       for (const llvm::StringRef operand : sourcesOf(*made)) {
@@ -265,8 +265,8 @@ void nameConditions(CodeGraph &graph, llvm::StringRef ptx) {
       const auto isOutdated = [&, at = index](llvm::StringRef name) {
         return outdated.isBehind(at, name);
       };
-      Place place{.isOutdated = isOutdated};
-      const Condition condition = conditions.of(edge.predicate, place);
+      ProgramPoint place{.isOutdated = isOutdated};
+      const PtxPredicate condition = conditions.of(edge.predicate, place);
       for (const std::string &one : place.leaves) dependOn[one].insert(condition.name);
       edge.predicate = condition.name;
       edge.holds ^= condition.isNegated;

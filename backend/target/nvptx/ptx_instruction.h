@@ -25,8 +25,8 @@ inline std::int32_t bitsMoved(const Words &words) {
 }
 
 /// `@!%p1 bra $L__BB0_2`, without the semicolon.
-struct Instruction {
-  explicit Instruction(llvm::StringRef line) {
+struct PtxInstruction {
+  explicit PtxInstruction(llvm::StringRef line) {
     if (line.consume_front("@")) {
       std::tie(predicate, line) = line.split(' ');
       isNegated = predicate.consume_front("!");

@@ -76,7 +76,7 @@ std::int32_t bytesCopied(llvm::StringRef operands) {
   return parts.size() < 3 || parts[2].getAsInteger(10, bytes) ? 0 : bytes;
 }
 
-void addInstruction(InstructionMix &mix, const Instruction &instruction) {
+void addInstruction(InstructionMix &mix, const PtxInstruction &instruction) {
   const Words words = instruction.words();
   if (words[0] == "ld" || words[0] == "ldu" || words[0] == "st") {
     mix.add(classOfAccess(words, words[0] != "st"), bitsMoved(words) / 8);
@@ -120,7 +120,7 @@ InstructionMix mixOfPtx(llvm::StringRef ptx) {
     if (line.starts_with("@")) line = line.split(' ').second.ltrim();
     if (line.starts_with("{")) line = line.drop_front().ltrim();
     line.consume_back(";");
-    addInstruction(mix, Instruction(line));
+    addInstruction(mix, PtxInstruction(line));
   }
   return mix;
 }

@@ -50,7 +50,7 @@ private:
     if (!ptx.contains("mbarrier.init")) return;
     PtxValues values = values_;
     for (const llvm::StringRef line : linesOf(ptx, "//")) {
-      const Instruction instruction(line);
+      const PtxInstruction instruction(line);
       if (instruction.opcode.starts_with("mbarrier.init"))
         if (const auto place = placeOf(values.valueOf(instruction.firstAddress())))
           barriers_.push_back(*place);
@@ -75,7 +75,7 @@ private:
     return value.array.empty() ? value.bytes.value_or(kUntold) : kUntold;
   }
 
-  std::optional<RingEvent> barrierEvent(const Instruction &instruction) const {
+  std::optional<RingEvent> barrierEvent(const PtxInstruction &instruction) const {
     const llvm::StringRef opcode = instruction.opcode;
     const auto event = [&](RingEventKind kind, std::int64_t amount) {
       return RingEvent{
@@ -91,7 +91,7 @@ private:
     return std::nullopt;
   }
 
-  std::optional<RingEvent> eventOf(const Instruction &instruction) const {
+  std::optional<RingEvent> eventOf(const PtxInstruction &instruction) const {
     llvm::StringRef opcode = instruction.opcode;
     if (opcode.starts_with("bar.sync") || opcode.starts_with("barrier.sync") ||
         opcode.starts_with("barrier.cta.sync"))
@@ -113,7 +113,7 @@ private:
 
   CodeLine readInstruction(llvm::StringRef line) const {
     if (!line.consume_back(";") || line.starts_with(".")) return {};
-    const Instruction instruction(line);
+    const PtxInstruction instruction(line);
     const llvm::StringRef opcode = instruction.opcode, operands = instruction.operands;
     IMBREX_CHECK(!opcode.starts_with("brx"), "a jump by a table is not read: {0}", line);
     CodeLine read;

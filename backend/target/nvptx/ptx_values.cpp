@@ -76,7 +76,7 @@ PtxValue PtxValues::valueOf(llvm::StringRef operand) const {
 std::optional<PtxValues::Setting> PtxValues::settingIn(llvm::StringRef line) {
   if (line.ends_with(":")) return Setting{};
   if (!line.consume_back(";") || line.empty() || !llvm::isAlpha(line.front())) return std::nullopt;
-  const Instruction instruction(line);
+  const PtxInstruction instruction(line);
   if (!isRegister(instruction.operands)) return std::nullopt;
   const auto operands = operandsIn(instruction.operands);
   return Setting{.to = operands.front(),
