@@ -45,7 +45,7 @@ struct Assembling {
 
 /// A row of a table: what `--time` calls it, several by one name, and what it does.
 template <class State, class Outcome>
-struct Step {
+struct TimedStep {
   std::string_view stage;
   Outcome (*run)(State &);
 };
@@ -58,7 +58,7 @@ void addTime(StageTimes *times, std::string_view stage, std::chrono::nanoseconds
 
 /// One after the other, up to the first that fails. What the last one that was run says.
 template <class State, class Outcome, std::size_t N>
-Outcome runSteps(const std::array<Step<State, Outcome>, N> &steps, State &state,
+Outcome runSteps(const std::array<TimedStep<State, Outcome>, N> &steps, State &state,
                  StageTimes *times) {
   for (std::size_t i = 0;; ++i) {
     const auto start = std::chrono::steady_clock::now();
@@ -163,7 +163,7 @@ bool optimise(Compilation &of) {
   return true;
 }
 
-constexpr auto kToCode = std::to_array<Step<Compilation, bool>>({
+constexpr auto kToCode = std::to_array<TimedStep<Compilation, bool>>({
     {"passes", runItsPasses},
     {"check", hasThreadsOfMachine},
     {"check", hasFewBodies},
@@ -211,7 +211,7 @@ Result<void> compareRings(Assembling &of) {
                     of.machine());
 }
 
-constexpr auto kToAssembly = std::to_array<Step<Assembling, Result<void>>>({
+constexpr auto kToAssembly = std::to_array<TimedStep<Assembling, Result<void>>>({
     {"order", checkExchanges},
     {"generate", generate},
     {"compare", compareAccesses},

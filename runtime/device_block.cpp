@@ -14,9 +14,9 @@ namespace {
 }
 
 /// An error where the stream is captured: to wait would end that.
-const gpu::Gpu &gpuToCopy(const stream_ref &in, std::string_view direction,
-                          std::source_location where) {
-  const gpu::Gpu &gpu = *runtime::valueOrThrow(runtime::gpuOf(in));
+const gpu::SupportedGpu &gpuToCopy(const stream_ref &in, std::string_view direction,
+                                   std::source_location where) {
+  const gpu::SupportedGpu &gpu = *runtime::valueOrThrow(runtime::gpuOf(in));
   if (in.native() != nullptr && gpu.isCapturing(in.native()))
     runtime::throwError(
         diagnostic(Diag::CapturedCopy, locate(where), gpu.description(), direction));
@@ -27,7 +27,7 @@ const gpu::Gpu &gpuToCopy(const stream_ref &in, std::string_view direction,
 
 device_block::device_block(const stream_ref &in, std::int64_t bytes, std::source_location where)
     : in_(in), bytes_(bytes) {
-  const gpu::Gpu *gpu = runtime::valueOrThrow(runtime::gpuOf(in, locate(where)));
+  const gpu::SupportedGpu *gpu = runtime::valueOrThrow(runtime::gpuOf(in, locate(where)));
   if (gpu == nullptr) {
     host_ = std::make_unique<memory_block>(bytes, where);
     data_ = host_->data();
@@ -52,7 +52,7 @@ void device_block::copy_from(const void *source, std::source_location where) {
     std::memcpy(data_, source, static_cast<std::size_t>(bytes_));
     return;
   }
-  const gpu::Gpu &gpu = gpuToCopy(in_, "from", where);
+  const gpu::SupportedGpu &gpu = gpuToCopy(in_, "from", where);
   const auto copied =
       gpu.copyIn(reinterpret_cast<std::uintptr_t>(data_), source, bytes_, in_.native());
   if (!copied) throwAt(where, copied.error());
@@ -64,7 +64,7 @@ void device_block::copy_to(void *target, std::source_location where) const {
     std::memcpy(target, data_, static_cast<std::size_t>(bytes_));
     return;
   }
-  const gpu::Gpu &gpu = gpuToCopy(in_, "to", where);
+  const gpu::SupportedGpu &gpu = gpuToCopy(in_, "to", where);
   const auto copied =
       gpu.copyOut(target, reinterpret_cast<std::uintptr_t>(data_), bytes_, in_.native());
   if (!copied) throwAt(where, copied.error());

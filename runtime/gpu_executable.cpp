@@ -36,7 +36,7 @@ struct DeviceCode {
 /// The buffer in which a launch in a stream notes its prints and failed asserts, on the device.
 class Observations {
 public:
-  static Result<Observations> make(const gpu::Gpu &gpu, void *stream) {
+  static Result<Observations> make(const gpu::SupportedGpu &gpu, void *stream) {
     std::vector<std::uint64_t> words =
         lower::observations::emptyBuffer(lower::observations::kUsualRoom);
     auto memory = gpu.allocate(bytesOf(words));
@@ -58,7 +58,7 @@ public:
   }
 
 private:
-  Observations(const gpu::Gpu &gpu, void *stream, std::vector<std::uint64_t> words,
+  Observations(const gpu::SupportedGpu &gpu, void *stream, std::vector<std::uint64_t> words,
                gpu::DeviceMemory memory)
       : gpu_(&gpu), stream_(stream), words_(std::move(words)), memory_(std::move(memory)) {}
 
@@ -66,7 +66,7 @@ private:
     return static_cast<std::int64_t>(words.size() * sizeof(std::uint64_t));
   }
 
-  const gpu::Gpu *gpu_;
+  const gpu::SupportedGpu *gpu_;
   void *stream_;
   std::vector<std::uint64_t> words_;
   gpu::DeviceMemory memory_;
@@ -79,7 +79,7 @@ struct PrecompiledCode {
 };
 
 /// What a device loads of an image or a package.
-Result<PrecompiledCode> memberOf(const std::string &image, const gpu::Gpu &gpu) {
+Result<PrecompiledCode> memberOf(const std::string &image, const gpu::SupportedGpu &gpu) {
   const auto members = package::readCode(image);
   if (!members) return members.failure();
   const package::Member *member = package::memberFor(*members, gpu.driversName());
@@ -93,7 +93,8 @@ Result<PrecompiledCode> memberOf(const std::string &image, const gpu::Gpu &gpu) 
 
 class GpuExecutable : public Executable {
 public:
-  GpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu, std::optional<PrecompiledCode> before)
+  GpuExecutable(ir::Kernel kernel, const gpu::SupportedGpu &gpu,
+                std::optional<PrecompiledCode> before)
       : gpu_(gpu), target_(target::gpuTarget(*gpu.code().machine)), before_(std::move(before)),
         variants_(std::move(kernel), gpu.description()) {}
 
@@ -291,7 +292,7 @@ private:
     return loaded;
   }
 
-  const gpu::Gpu &gpu_;
+  const gpu::SupportedGpu &gpu_;
   const target::GpuTarget &target_;
   std::optional<PrecompiledCode> before_;
   mutable Variants<DeviceCode> variants_;
@@ -300,7 +301,7 @@ private:
 
 } // namespace
 
-std::optional<Diagnostic> refusedInCapture(const ir::Kernel &kernel, const gpu::Gpu &gpu,
+std::optional<Diagnostic> refusedInCapture(const ir::Kernel &kernel, const gpu::SupportedGpu &gpu,
                                            const RunOptions &launch, Captured what) {
   if (launch.stream == nullptr || !gpu.isCapturing(launch.stream)) return std::nullopt;
   const bool isLoading = what == Captured::Loading;
@@ -309,7 +310,7 @@ std::optional<Diagnostic> refusedInCapture(const ir::Kernel &kernel, const gpu::
                     isLoading ? "launch it once before" : "launch it in another stream");
 }
 
-std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
+std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::SupportedGpu &gpu,
                                                     Diagnostics &diagnostics,
                                                     const GpuExecutableOptions &options) {
   std::optional<PrecompiledCode> before;

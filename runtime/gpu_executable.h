@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/executable.h"
-#include "runtime/gpu/gpu.h"
+#include "runtime/gpu/supported_gpu.h"
 
 namespace imbrex::runtime {
 
@@ -20,14 +20,14 @@ struct GpuExecutableOptions {
 /// reported, where it can't be.
 ///
 /// A launch copies the arrays of its arguments to the device, and back what the kernel has changed.
-std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::Gpu &gpu,
+std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::SupportedGpu &gpu,
                                                     Diagnostics &diagnostics,
                                                     const GpuExecutableOptions &options = {});
 
 /// What a launch in a stream that is captured, for a graph, can't do.
 enum class Captured : std::uint8_t { Loading, Telling };
 /// The error of a launch that would; none where the stream is not captured.
-std::optional<Diagnostic> refusedInCapture(const ir::Kernel &kernel, const gpu::Gpu &gpu,
+std::optional<Diagnostic> refusedInCapture(const ir::Kernel &kernel, const gpu::SupportedGpu &gpu,
                                            const RunOptions &launch, Captured what);
 
 } // namespace imbrex::runtime

@@ -4,12 +4,12 @@
 #include <mutex>
 
 namespace imbrex::runtime {
-Result<const gpu::Gpu *> gpuOf(const DeviceInfo &device) {
+Result<const gpu::SupportedGpu *> gpuOf(const DeviceInfo &device) {
   static std::mutex mutex;
   // Never destroyed: kernels that statics hold are unloaded later.
-  static auto &opened = *new std::map<std::string, std::unique_ptr<gpu::Gpu>>;
+  static auto &opened = *new std::map<std::string, std::unique_ptr<gpu::SupportedGpu>>;
   const std::scoped_lock lock(mutex);
-  std::unique_ptr<gpu::Gpu> &found = opened[device.name];
+  std::unique_ptr<gpu::SupportedGpu> &found = opened[device.name];
   if (!found) {
     const gpu::Make &make = info(device.kind).make();
     auto gpu = gpu::openGpu(make, gpu::driverPaths(make), device.number);
@@ -24,10 +24,10 @@ std::optional<Diagnostic> checkStream(const stream_ref &in, Location where) {
   return diagnostic(Diag::NoStreams, where, in.on().name());
 }
 
-Result<const gpu::Gpu *> gpuOf(const stream_ref &in, Location where) {
+Result<const gpu::SupportedGpu *> gpuOf(const stream_ref &in, Location where) {
   if (auto wrong = checkStream(in, where)) return Failure{std::move(*wrong)};
   const DeviceInfo &info = infoOf(in.on());
-  if (!isGpu(info.kind)) return static_cast<const gpu::Gpu *>(nullptr);
+  if (!isGpu(info.kind)) return static_cast<const gpu::SupportedGpu *>(nullptr);
   return gpuOf(info);
 }
 

@@ -35,15 +35,15 @@ LogFilter filterOfEnvironment() {
   return {};
 }
 
-struct State {
+struct LogState {
   std::mutex mutex; // of `receiver`
   logger receiver;
   std::atomic<std::shared_ptr<const LogFilter>> filter =
       std::make_shared<const LogFilter>(filterOfEnvironment());
 };
 
-State &state() {
-  static auto &only = *new State; // never destroyed, because statics may log while they go
+LogState &state() {
+  static auto &only = *new LogState; // never destroyed, because statics may log while they go
   return only;
 }
 

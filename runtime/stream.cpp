@@ -9,7 +9,7 @@
 namespace imbrex {
 namespace {
 
-const gpu::Gpu *gpuOrThrow(const stream_ref &in) {
+const gpu::SupportedGpu *gpuOrThrow(const stream_ref &in) {
   return runtime::valueOrThrow(runtime::gpuOf(in));
 }
 
@@ -41,7 +41,7 @@ void stream_ref::synchronize() const { try_synchronize().value(); }
 
 void stream_ref::wait(const event &happened) const {
   checkSameDevice(happened.on(), device_);
-  const gpu::Gpu *gpu = gpuOrThrow(*this);
+  const gpu::SupportedGpu *gpu = gpuOrThrow(*this);
   if (gpu != nullptr && happened.native() != nullptr)
     throwIf(gpu->letAwait(native_, happened.native()));
 }
@@ -49,7 +49,7 @@ void stream_ref::wait(const event &happened) const {
 // --- stream ---
 
 stream::stream(device on) : ref_(on) {
-  if (const gpu::Gpu *gpu = gpuOrThrow(ref_); gpu != nullptr)
+  if (const gpu::SupportedGpu *gpu = gpuOrThrow(ref_); gpu != nullptr)
     ref_ = stream_ref(on, runtime::valueOrThrow(gpu->makeStream()));
 }
 
@@ -69,12 +69,13 @@ stream &stream::operator=(stream &&other) noexcept {
 struct event::state {
   using Clock = std::chrono::steady_clock;
 
-  const gpu::Gpu *gpu; ///< Null on the processor, where the time is all there is to an event.
+  /// Null on the processor, where the time is all there is to an event.
+  const gpu::SupportedGpu *gpu;
   void *native = nullptr;
   bool isRecorded = false;
   Clock::time_point reached = {};
 
-  explicit state(const gpu::Gpu *of) : gpu(of) {
+  explicit state(const gpu::SupportedGpu *of) : gpu(of) {
     if (gpu != nullptr) native = runtime::valueOrThrow(gpu->makeEvent());
   }
   ~state() {

@@ -57,14 +57,14 @@ cl::opt<std::string> tunedOption("tuned",
                                  cl::value_desc("FILE"), cl::cat(category));
 
 /// The command line as it was: lld, which is a library here, sets LLVM's options back.
-struct Request {
+struct LibraryRequest {
   std::string name, nameSpace, folder, tuned;
   llvm::Triple processor;
   std::vector<std::string> targets;
   bool isCompressed, onlyAssembly, keepsLines;
 };
 
-Request requestNow() {
+LibraryRequest requestNow() {
   return {.name = nameOption,
           .nameSpace = nameSpaceOption.empty() ? nameOption : nameSpaceOption,
           .folder = folderOption,
@@ -82,7 +82,8 @@ std::vector<detail::library_kernel> &kernels() {
   return all;
 }
 
-std::vector<archive::LibraryTarget> targetsOf(const Request &request, Diagnostics &diagnostics) {
+std::vector<archive::LibraryTarget> targetsOf(const LibraryRequest &request,
+                                              Diagnostics &diagnostics) {
   std::vector<archive::LibraryTarget> targets;
   for (const std::string &text : request.targets) {
     auto target = archive::parseTarget(text, request.processor, request.onlyAssembly);
@@ -233,7 +234,7 @@ bool writeAll(const archive::Library &library, const std::string &folder,
          writeFile(folder + "/lib" + library.name + ".a", (*made)->getBuffer(), diagnostics);
 }
 
-bool run(const Request &request, Diagnostics &diagnostics) {
+bool run(const LibraryRequest &request, Diagnostics &diagnostics) {
   archive::Library library{
       .name = request.name, .nameSpace = request.nameSpace, .triple = request.processor};
   for (const std::string &one : {library.name, library.nameSpace})

@@ -5,7 +5,7 @@
 #include "backend/lower/kernel_interface.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
-#include "runtime/gpu/gpu.h"
+#include "runtime/gpu/supported_gpu.h"
 
 #include <cstddef>
 #include <vector>

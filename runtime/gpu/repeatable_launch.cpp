@@ -6,8 +6,8 @@
 
 namespace imbrex::gpu {
 
-void RepeatableLaunch::keep(const Gpu &gpu, const LoadedKernel &kernel, const Launch &launch,
-                            llvm::ArrayRef<PackedNumber> numbers) noexcept {
+void RepeatableLaunch::keep(const SupportedGpu &gpu, const LoadedKernel &kernel,
+                            const Launch &launch, llvm::ArrayRef<PackedNumber> numbers) noexcept {
   try {
     launch_.keep(launch);
     numbers_.assign(numbers.begin(), numbers.end());

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "runtime/aot/driver/kept_launch.h"
-#include "runtime/gpu/gpu.h"
 #include "runtime/gpu/packed_arguments.h"
+#include "runtime/gpu/supported_gpu.h"
 
 #include <vector>
 
@@ -13,7 +13,7 @@ class RepeatableLaunch {
 public:
   /// In place of what was here; where there is no memory for it nothing. Numbers are those of the
   /// kernel's parameters. It throws nothing, since the launch has been made.
-  void keep(const Gpu &gpu, const LoadedKernel &kernel, const Launch &launch,
+  void keep(const SupportedGpu &gpu, const LoadedKernel &kernel, const Launch &launch,
             llvm::ArrayRef<PackedNumber> numbers) noexcept;
   void forget() { gpu_ = nullptr; }
   bool isThere() const { return gpu_ != nullptr; }
@@ -22,11 +22,11 @@ public:
   bool mayChange(std::size_t parameter, std::uint64_t before, std::uint64_t now) const;
   void change(std::size_t parameter, std::uint64_t now);
 
-  /// As Gpu::start, while the kernel is loaded.
+  /// As SupportedGpu::start, while the kernel is loaded.
   Result<void> start(void *stream) { return gpu_->start(*kernel_, launch_.in(stream)); }
 
 private:
-  const Gpu *gpu_ = nullptr;
+  const SupportedGpu *gpu_ = nullptr;
   const LoadedKernel *kernel_ = nullptr;
   driver::KeptLaunch launch_;
   std::vector<PackedNumber> numbers_;

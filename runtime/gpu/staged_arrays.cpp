@@ -9,8 +9,8 @@ namespace {
 
 template <class Regions>
 auto *regionAt(Regions &regions, const std::byte *address) {
-  const auto found =
-      std::ranges::find_if(regions, [&](const Region &region) { return region.holds(address); });
+  const auto found = std::ranges::find_if(
+      regions, [&](const HostRegion &region) { return region.holds(address); });
   return found == regions.end() ? nullptr : &*found;
 }
 
@@ -28,15 +28,15 @@ bool isOfUnknownSize(const ir::Argument &argument) {
   return argument.bytes == ir::Argument::kUnknownSize;
 }
 
-std::vector<Region> merged(std::vector<Region> regions) {
-  std::ranges::sort(regions, {}, &Region::begin);
-  std::vector<Region> merged;
-  for (const Region &region : regions) {
+std::vector<HostRegion> merged(std::vector<HostRegion> regions) {
+  std::ranges::sort(regions, {}, &HostRegion::begin);
+  std::vector<HostRegion> merged;
+  for (const HostRegion &region : regions) {
     if (merged.empty() || merged.back().begin + merged.back().bytes <= region.begin) {
       merged.push_back(region);
       continue;
     }
-    Region &last = merged.back();
+    HostRegion &last = merged.back();
     last.bytes = std::max(last.bytes, (region.begin - last.begin) + region.bytes);
     last.isWritten |= region.isWritten;
   }
@@ -45,26 +45,26 @@ std::vector<Region> merged(std::vector<Region> regions) {
 
 } // namespace
 
-std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments,
-                              IsStaged isStaged) {
-  std::vector<Region> found;
+std::vector<HostRegion> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments,
+                                  IsStaged isStaged) {
+  std::vector<HostRegion> found;
   forEachPiece(kernel, arguments, [&](const ir::Argument &piece, std::size_t i, std::size_t) {
     if (isStaged(piece) && piece.bytes > 0)
       found.push_back({.begin = piece.data,
                        .bytes = piece.bytes,
                        .isWritten = !kernel.parameterType(i).isConst()});
   });
-  std::vector<Region> regions = merged(std::move(found));
+  std::vector<HostRegion> regions = merged(std::move(found));
   forEachPiece(kernel, arguments, [&](const ir::Argument &piece, std::size_t i, std::size_t) {
     if (!isStaged(piece) || !isOfUnknownSize(piece)) return;
-    if (Region *region = regionAt(regions, piece.data))
+    if (HostRegion *region = regionAt(regions, piece.data))
       region->isWritten |= !kernel.parameterType(i).isConst();
   });
   return regions;
 }
 
 std::optional<std::string> parameterWithoutSize(const ir::Kernel &kernel,
-                                                llvm::ArrayRef<Region> regions,
+                                                llvm::ArrayRef<HostRegion> regions,
                                                 llvm::ArrayRef<ir::Argument> arguments,
                                                 IsStaged isStaged) {
   std::optional<std::string> found;
@@ -77,7 +77,7 @@ std::optional<std::string> parameterWithoutSize(const ir::Kernel &kernel,
   return found;
 }
 
-Result<std::optional<std::size_t>> firstToCopy(const Gpu &gpu, const ir::Kernel &kernel,
+Result<std::optional<std::size_t>> firstToCopy(const SupportedGpu &gpu, const ir::Kernel &kernel,
                                                llvm::ArrayRef<ir::Argument> arguments) {
   std::optional<std::size_t> first, foreign;
   std::int32_t number = 0;
@@ -107,7 +107,7 @@ bool StagedArrays::isStaged(const ir::Argument &argument) {
   return !known->second;
 }
 
-Result<void> StagedArrays::copyIn(const Region &region) {
+Result<void> StagedArrays::copyIn(const HostRegion &region) {
   const std::uint64_t offset =
       reinterpret_cast<std::uintptr_t>(region.begin) % driver::kMemoryAlignment;
   auto memory = gpu_->allocate(region.bytes + static_cast<std::int64_t>(offset));
@@ -141,14 +141,14 @@ Result<void> StagedArrays::makeTable(ir::Argument &table) {
   return gpu_->copyIn(tables_.back().address(), addresses.data(), bytes);
 }
 
-Result<StagedArrays> StagedArrays::stage(const Gpu &gpu, const ir::Kernel &kernel,
+Result<StagedArrays> StagedArrays::stage(const SupportedGpu &gpu, const ir::Kernel &kernel,
                                          llvm::ArrayRef<ir::Argument> arguments) {
   StagedArrays staged(gpu);
   const auto isStaged = [&](const ir::Argument &piece) { return staged.isStaged(piece); };
-  const std::vector<Region> regions = regionsOf(kernel, arguments, isStaged);
+  const std::vector<HostRegion> regions = regionsOf(kernel, arguments, isStaged);
   if (const auto name = parameterWithoutSize(kernel, regions, arguments, isStaged))
     return fail(Diag::UnsizedArgument, {}, *name, gpu.description());
-  for (const Region &region : regions)
+  for (const HostRegion &region : regions)
     if (const auto copied = staged.copyIn(region); !copied) return copied.failure();
   staged.arguments_.assign(arguments.begin(), arguments.end());
   for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -3,7 +3,7 @@
 #include "backend/ir/kernel.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
-#include "runtime/gpu/gpu.h"
+#include "runtime/gpu/supported_gpu.h"
 
 #include <optional>
 #include <string>
@@ -12,13 +12,13 @@
 namespace imbrex::gpu {
 
 /// Memory of the host that a launch reads or writes: of one argument, or of several that overlap.
-struct Region {
+struct HostRegion {
   std::byte *begin;
   std::int64_t bytes;
   bool isWritten; ///< A parameter leads there that is not const.
 
   bool holds(const std::byte *address) const { return begin <= address && address < begin + bytes; }
-  friend bool operator==(const Region &, const Region &) = default;
+  friend bool operator==(const HostRegion &, const HostRegion &) = default;
 };
 
 /// Whether what an argument, or a pointer of a table, leads to is to be copied.
@@ -26,20 +26,20 @@ using IsStaged = llvm::function_ref<bool(const ir::Argument &)>;
 
 /// The memory behind the arguments that `isStaged` holds of, in the order of addresses, no two of
 /// them overlapping. What only adjoins stays apart: no argument leads from one to the other.
-std::vector<Region> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments,
-                              IsStaged isStaged);
+std::vector<HostRegion> regionsOf(const ir::Kernel &kernel, llvm::ArrayRef<ir::Argument> arguments,
+                                  IsStaged isStaged);
 
 /// The first parameter, of those that `isStaged` holds of, whose argument leads to memory that no
 /// region has: a bare pointer, of which nobody knows how much it leads to. Its name, and of a table
 /// the pointer's number: `x`, `xs[3]`.
 std::optional<std::string> parameterWithoutSize(const ir::Kernel &kernel,
-                                                llvm::ArrayRef<Region> regions,
+                                                llvm::ArrayRef<HostRegion> regions,
                                                 llvm::ArrayRef<ir::Argument> arguments,
                                                 IsStaged isStaged);
 
 /// The first parameter of a launch for which something is to be copied to a device; none where all
 /// is in its own memory. An error where an argument is in another GPU's.
-Result<std::optional<std::size_t>> firstToCopy(const Gpu &gpu, const ir::Kernel &kernel,
+Result<std::optional<std::size_t>> firstToCopy(const SupportedGpu &gpu, const ir::Kernel &kernel,
                                                llvm::ArrayRef<ir::Argument> arguments);
 
 /// The arrays of a launch, copied into a device's memory. Arguments that overlap on the host do so
@@ -48,7 +48,7 @@ Result<std::optional<std::size_t>> firstToCopy(const Gpu &gpu, const ir::Kernel 
 class StagedArrays {
 public:
   /// An error where there is no room, or nobody knows how much memory a pointer leads to.
-  static Result<StagedArrays> stage(const Gpu &gpu, const ir::Kernel &kernel,
+  static Result<StagedArrays> stage(const SupportedGpu &gpu, const ir::Kernel &kernel,
                                     llvm::ArrayRef<ir::Argument> arguments);
 
   /// The arguments of the launch, with the device's addresses.
@@ -59,20 +59,20 @@ public:
 
 private:
   struct Copy {
-    Region region;
+    HostRegion region;
     DeviceMemory memory;
     std::uint64_t address;         ///< Of the region's first byte.
     std::vector<std::byte> before; ///< What it held; empty where nothing is written.
   };
 
-  explicit StagedArrays(const Gpu &gpu) : gpu_(&gpu) {}
+  explicit StagedArrays(const SupportedGpu &gpu) : gpu_(&gpu) {}
   bool isStaged(const ir::Argument &argument);
-  Result<void> copyIn(const Region &region);
+  Result<void> copyIn(const HostRegion &region);
   Result<void> makeTable(ir::Argument &table);
   /// Where it lies for the device.
   std::byte *placeOf(const ir::Argument &argument);
 
-  const Gpu *gpu_;
+  const SupportedGpu *gpu_;
   llvm::DenseMap<const std::byte *, bool> isOwn_; ///< The driver is asked once for an address.
   std::vector<Copy> copies_;
   std::vector<DeviceMemory> tables_;

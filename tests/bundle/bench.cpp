@@ -95,7 +95,7 @@ double bestMilliseconds(int runs, const Run &run) {
 /// Three arrays of as many numbers, where a device has its memory.
 class Arrays {
 public:
-  Arrays(const gpu::Gpu *gpu, std::int64_t elements)
+  Arrays(const gpu::SupportedGpu *gpu, std::int64_t elements)
       : gpu_(gpu), bytes_(elements * static_cast<std::int64_t>(sizeof(float))) {
     for (unsigned i = 0; i < 3; ++i) {
       onHost_.push_back(random(i, elements));
@@ -132,7 +132,7 @@ private:
     return values;
   }
 
-  const gpu::Gpu *gpu_; // null: the memory is the host's
+  const gpu::SupportedGpu *gpu_; // null: the memory is the host's
   std::int64_t bytes_;
   std::vector<std::vector<float>> onHost_;
   std::vector<gpu::DeviceMemory> onDevice_;
@@ -140,7 +140,7 @@ private:
 
 class Bench {
 public:
-  Bench(device on, const gpu::Gpu *gpu, std::int64_t rows)
+  Bench(device on, const gpu::SupportedGpu *gpu, std::int64_t rows)
       : on_(on), gpu_(gpu), rows_(rows), arrays_(gpu, rows * kColumns) {
     const double milliseconds = arrays_.timeOfCopy();
     copyGbs_ = 2e-6 * static_cast<double>(arrays_.bytes()) / milliseconds;
@@ -201,7 +201,7 @@ private:
   }
 
   device on_;
-  const gpu::Gpu *gpu_;
+  const gpu::SupportedGpu *gpu_;
   std::int64_t rows_;
   Arrays arrays_;
   double copyGbs_ = 0;

@@ -117,7 +117,8 @@ std::vector<ProductProblem> smallProblems() {
 /// The arrays of a problem where the device has its memory.
 class DeviceArrays {
 public:
-  DeviceArrays(const gpu::Gpu *gpu, ProductProblem &problem) : gpu_(gpu), problem_(problem) {
+  DeviceArrays(const gpu::SupportedGpu *gpu, ProductProblem &problem)
+      : gpu_(gpu), problem_(problem) {
     problem.fill(problem.arrays);
     for (ProductArray &array : problem.arrays) {
       if (gpu == nullptr) continue;
@@ -154,7 +155,7 @@ public:
   }
 
 private:
-  const gpu::Gpu *gpu_; // null: the memory is the host's
+  const gpu::SupportedGpu *gpu_; // null: the memory is the host's
   ProductProblem &problem_;
   std::vector<gpu::DeviceMemory> onDevice_;
 };
@@ -162,7 +163,7 @@ private:
 /// A problem on a device, with the best of its tiles.
 class Trial {
 public:
-  Trial(device on, const gpu::Gpu *gpu, ProductProblem problem)
+  Trial(device on, const gpu::SupportedGpu *gpu, ProductProblem problem)
       : on_(on), gpu_(gpu), problem_(std::move(problem)), arrays_(gpu, problem_) {
     for (const bench::ProductVariant &variant : problem_.variants) consider(variant);
     arrays_.bringResult();
@@ -222,7 +223,7 @@ private:
   }
 
   device on_;
-  const gpu::Gpu *gpu_;
+  const gpu::SupportedGpu *gpu_;
   ProductProblem problem_;
   DeviceArrays arrays_;
   std::shared_ptr<const runtime::Executable> best_;
@@ -240,7 +241,8 @@ void writeArrays(const ProductProblem &problem, const std::string &folder) {
 
 class Server {
 public:
-  Server(device on, const gpu::Gpu *gpu, std::vector<ProductProblem> problems, std::string folder)
+  Server(device on, const gpu::SupportedGpu *gpu, std::vector<ProductProblem> problems,
+         std::string folder)
       : on_(on), gpu_(gpu), problems_(std::move(problems)), folder_(std::move(folder)) {}
 
   /// Until there are no more commands.
@@ -283,14 +285,14 @@ private:
   }
 
   device on_;
-  const gpu::Gpu *gpu_;
+  const gpu::SupportedGpu *gpu_;
   std::vector<ProductProblem> problems_;
   std::string folder_;
   std::optional<Trial> trial_;
 };
 
-bool measureAll(device on, const gpu::Gpu *gpu, const std::vector<ProductProblem> &problems,
-                const std::string &part) {
+bool measureAll(device on, const gpu::SupportedGpu *gpu,
+                const std::vector<ProductProblem> &problems, const std::string &part) {
   bool isRight = true;
   for (const ProductProblem &problem : problems) {
     if (problem.name.find(part) == std::string::npos) continue;
@@ -314,7 +316,7 @@ int main(int count, char **words) {
     return 1;
   }
   const imbrex::DeviceInfo &info = imbrex::runtime::infoOf(*on);
-  const imbrex::gpu::Gpu *gpu =
+  const imbrex::gpu::SupportedGpu *gpu =
       imbrex::runtime::isGpu(info.kind) ? valueOf(imbrex::runtime::gpuOf(info)) : nullptr;
   auto problems = gpu != nullptr ? problemsFor(*gpu->code().machine) : smallProblems();
   if (serves) return Server(*on, gpu, std::move(problems), words[3]).run(), 0;

@@ -113,7 +113,7 @@ Result<BoundArgument> bindArray(const Type &type, const Assignment &assignment,
   const auto count = countElements(bound.shape, bound.element.bytes);
   if (!count) return fail(Diag::ImpossibleShape, {}, assignment.name, assignment.value);
   const std::int64_t bytes = *count * bound.element.bytes;
-  auto memory = Memory::allocate(bytes);
+  auto memory = AlignedMemory::allocate(bytes);
   if (!memory) return fail(Diag::OutOfMemory, {}, runtime::Subject{assignment.name}, bytes);
   bound.memory = std::move(*memory);
   bound.argument.data = bound.memory.data();
@@ -199,13 +199,13 @@ Result<Assignment> parseAssignment(std::string_view option, std::string_view tex
                     .value = std::string(text.substr(equals + 1))};
 }
 
-void Memory::FreeMemory::operator()(std::byte *memory) const { std::free(memory); }
+void AlignedMemory::FreeMemory::operator()(std::byte *memory) const { std::free(memory); }
 
-std::optional<Memory> Memory::allocate(std::int64_t bytes) {
+std::optional<AlignedMemory> AlignedMemory::allocate(std::int64_t bytes) {
   // Linux would promise more than there is, and end the process when it is used.
   const std::int64_t pages = sysconf(_SC_PHYS_PAGES), pageBytes = sysconf(_SC_PAGESIZE);
   constexpr std::int64_t kLine = 64;
-  Memory memory;
+  AlignedMemory memory;
   if (bytes / pageBytes < pages)
     memory.data_.reset(static_cast<std::byte *>(
         std::aligned_alloc(kLine, static_cast<std::size_t>((bytes + kLine) / kLine * kLine))));

@@ -20,9 +20,10 @@ struct Assignment {
 Result<Assignment> parseAssignment(std::string_view option, std::string_view text);
 
 /// Memory that a kernel works on, aligned as a buffer's is.
-class Memory {
+class AlignedMemory {
 public:
-  static std::optional<Memory> allocate(std::int64_t bytes); ///< None where there is not so much.
+  /// None where there is not so much.
+  static std::optional<AlignedMemory> allocate(std::int64_t bytes);
   std::byte *data() const { return data_.get(); }
 
 private:
@@ -35,7 +36,7 @@ private:
 /// One argument of a kernel, with the memory behind it and what a file made of it says.
 struct BoundArgument {
   ir::Argument argument;
-  Memory memory;
+  AlignedMemory memory;
   std::vector<std::uint8_t> unwritten; // the flags of an array that nobody has set
   NpyElement element;
   bool fortranOrder = false;

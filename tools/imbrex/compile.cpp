@@ -91,7 +91,7 @@ std::string textOf(const llvm::Module &module) {
 }
 
 /// One kernel on its way to what is asked for.
-struct Compilation {
+struct EmittedKernel {
   const ir::Kernel &kernel;
   const GpuCode &code;
   const target::GpuTarget &target;
@@ -99,7 +99,7 @@ struct Compilation {
   Diagnostics &diagnostics; ///< For what is to be told, and no error.
 };
 
-Result<std::string> imageOf(const Compilation &of, StageTimes &times) {
+Result<std::string> imageOf(const EmittedKernel &of, StageTimes &times) {
   const auto assembly = makeAssembly(of.code, of.target, &times);
   if (!assembly) return assembly.failure();
   const auto object = makeObject(*assembly, of.target, &times);
@@ -109,14 +109,14 @@ Result<std::string> imageOf(const Compilation &of, StageTimes &times) {
   return std::string(object->image.begin(), object->image.end());
 }
 
-Result<std::string> reportTextOf(const Compilation &of, StageTimes &times) {
+Result<std::string> reportTextOf(const EmittedKernel &of, StageTimes &times) {
   const auto report = reportOf(of.code, of.target, &times);
   if (!report) return report.failure();
   if (report->spills) of.diagnostics.add(*report->spills);
   return of.asJson ? toJson(*report) : toText(*report);
 }
 
-Result<std::string> make(Product product, const Compilation &of, StageTimes &times) {
+Result<std::string> make(Product product, const EmittedKernel &of, StageTimes &times) {
   switch (product) {
   case Product::BlockIr: return ir::print(of.kernel);
   case Product::LlvmIr: return textOf(*of.code.copy());
@@ -206,7 +206,7 @@ std::optional<std::string> makeOne(Product product, const ir::Kernel &given,
       request.withAssumptions ? analysis::usualAssumptions(kernel) : analysis::Assumptions{};
   const auto code = compileForGpu(kernel, target, assumptions, diagnostics, &times);
   if (!code) return std::nullopt;
-  const Compilation compilation{kernel, *code, target, request.asJson, diagnostics};
+  const EmittedKernel compilation{kernel, *code, target, request.asJson, diagnostics};
   auto made = make(product, compilation, times);
   if (!made) return diagnostics.add(made.error()), std::nullopt;
   if (request.withTime)

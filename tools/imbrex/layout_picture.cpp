@@ -45,8 +45,8 @@ struct Slice {
 };
 
 /// The shape of the picture: rows and columns of each slice.
-struct Grid {
-  explicit Grid(const PicturedLayout &shown)
+struct PictureGrid {
+  explicit PictureGrid(const PicturedLayout &shown)
       : picture(shown), extents(shown.extents), rank(extents.size()),
         rows(rank < 2 ? 1 : extents[rank - 2]), columns(rank < 1 ? 1 : extents[rank - 1]),
         columnBits(rank < 1 ? 0 : shown.layout.outputs()[rank - 1].bits),
@@ -140,9 +140,9 @@ std::string colourOf(const LinearLayout &layout, Bits place) {
 /// Pixels.
 constexpr std::int64_t kCellHeight = 18, kCharacterWidth = 6, kMargin = 8, kHeadingHeight = 22;
 
-class SvgWriter {
+class LayoutSvg {
 public:
-  explicit SvgWriter(const PicturedLayout &picture)
+  explicit LayoutSvg(const PicturedLayout &picture)
       : grid_(picture), cellWidth_(static_cast<std::int64_t>(grid_.width() + 1) * kCharacterWidth),
         rowHeader_(static_cast<std::int64_t>(std::to_string(grid_.rows - 1).size() + 1) *
                    kCharacterWidth) {}
@@ -211,7 +211,7 @@ private:
          << "</text>\n";
   }
 
-  Grid grid_;
+  PictureGrid grid_;
   std::int64_t cellWidth_, rowHeader_;
   std::string result_;
   llvm::raw_string_ostream out_{result_};
@@ -243,7 +243,7 @@ std::string placeLegend(const LinearLayout &layout) {
 }
 
 std::string tableOf(const PicturedLayout &picture) {
-  const Grid grid(picture);
+  const PictureGrid grid(picture);
   const std::size_t width = grid.width() + 1;
   const std::size_t rowHeader = std::to_string(grid.rows - 1).size();
   std::string text;
@@ -263,6 +263,6 @@ std::string tableOf(const PicturedLayout &picture) {
   return text;
 }
 
-std::string svgOf(const PicturedLayout &picture) { return SvgWriter(picture).run(); }
+std::string svgOf(const PicturedLayout &picture) { return LayoutSvg(picture).run(); }
 
 } // namespace imbrex::tool

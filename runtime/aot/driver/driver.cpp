@@ -18,7 +18,7 @@ std::string nameOf(const Vendor &vendor, std::int32_t number) {
   return std::string(vendor.device) + ":" + std::to_string(number);
 }
 
-bool Library::open(std::span<const std::string> paths, Problem &problem) {
+bool DriverLibrary::open(std::span<const std::string> paths, Problem &problem) {
   std::string problems;
   for (const std::string &path : paths) {
     path_ = path;
@@ -30,9 +30,9 @@ bool Library::open(std::span<const std::string> paths, Problem &problem) {
   return false;
 }
 
-void *Library::address(const char *symbol) const { return dlsym(handle_, symbol); }
+void *DriverLibrary::address(const char *symbol) const { return dlsym(handle_, symbol); }
 
-Problem Library::lacksFunction() const {
+Problem DriverLibrary::lacksFunction() const {
   return {.kind = Problem::Kind::LacksFunction, .text = path_, .function = missing_};
 }
 

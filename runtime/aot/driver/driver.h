@@ -64,7 +64,7 @@ const Vendor &hip();
 std::string nameOf(const Vendor &vendor, std::int32_t number);
 
 /// A driver's library, open. It is never closed: what it has started can't be stopped.
-class Library {
+class DriverLibrary {
 public:
   /// Opens the first of the paths that can be; false, and `problem` says why, where none can.
   bool open(std::span<const std::string> paths, Problem &problem);
@@ -90,7 +90,7 @@ private:
 struct OpenDriver {
   const Vendor *vendor;
   std::int32_t number; ///< The driver's, of the device.
-  Library library = {};
+  DriverLibrary library = {};
   Driver functions = {};
 };
 

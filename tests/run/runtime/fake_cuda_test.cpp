@@ -26,8 +26,8 @@ const FakeVendor kFake{.driver = FAKE_DRIVER,
                        .foreign = "sm_52",
                        .missing = "cuDeviceGetCount"};
 
-Result<std::unique_ptr<gpu::Gpu>> openGpu(const std::vector<std::string> &paths,
-                                          std::int32_t number) {
+Result<std::unique_ptr<gpu::SupportedGpu>> openGpu(const std::vector<std::string> &paths,
+                                                   std::int32_t number) {
   return gpu::openGpu(gpu::cuda(), paths, number);
 }
 

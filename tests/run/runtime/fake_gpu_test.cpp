@@ -28,7 +28,7 @@ using testing::kFake;
 using testing::parsedKernel;
 using testing::viewOf;
 
-std::unique_ptr<gpu::Gpu> openFake() {
+std::unique_ptr<gpu::SupportedGpu> openFake() {
   auto gpu = testing::openGpu({kFake.driver}, 0);
   REQUIRE_MESSAGE(gpu, gpu.error().message);
   return std::move(*gpu);
@@ -210,9 +210,9 @@ TEST_CASE("what overlaps becomes one region, and what only adjoins does not") {
   };
   auto *const begin = reinterpret_cast<std::byte *>(memory.data());
   const auto region = [&](std::int64_t from, std::int64_t to, bool isWritten) {
-    return gpu::Region{begin + 4 * from, 4 * (to - from), isWritten};
+    return gpu::HostRegion{begin + 4 * from, 4 * (to - from), isWritten};
   };
-  using Regions = std::vector<gpu::Region>;
+  using Regions = std::vector<gpu::HostRegion>;
   CHECK(regions(0, 50, 50) == Regions{region(0, 50, false), region(50, 100, true)});
   CHECK(regions(50, 0, 50) == Regions{region(0, 50, true), region(50, 100, false)});
   CHECK(regions(0, 49, 50) == Regions{region(0, 99, true)});

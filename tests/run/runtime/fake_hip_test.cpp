@@ -15,8 +15,8 @@ const FakeVendor kFake{.driver = FAKE_DRIVER,
                        .foreign = "gfx906",
                        .missing = "hipGetDeviceCount"};
 
-Result<std::unique_ptr<gpu::Gpu>> openGpu(const std::vector<std::string> &paths,
-                                          std::int32_t number) {
+Result<std::unique_ptr<gpu::SupportedGpu>> openGpu(const std::vector<std::string> &paths,
+                                                   std::int32_t number) {
   return gpu::openGpu(gpu::hip(), paths, number);
 }
 

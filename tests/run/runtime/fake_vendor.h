@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/gpu/gpu.h"
+#include "runtime/gpu/supported_gpu.h"
 
 #include <cstddef>
 #include <memory>
@@ -23,7 +23,7 @@ extern const FakeVendor kFake;
 /// need not be asked twice.
 inline constexpr std::size_t kStep = 3;
 
-Result<std::unique_ptr<gpu::Gpu>> openGpu(const std::vector<std::string> &paths,
-                                          std::int32_t number);
+Result<std::unique_ptr<gpu::SupportedGpu>> openGpu(const std::vector<std::string> &paths,
+                                                   std::int32_t number);
 
 } // namespace imbrex::testing

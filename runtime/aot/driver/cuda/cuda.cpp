@@ -16,7 +16,7 @@ struct CudaFunctions {
 #include "runtime/aot/driver/cuda/own.def"
   DescribeTensor *describeTensor = nullptr; ///< Null where the driver is too old.
 
-  bool findIn(Library &library) {
+  bool findIn(DriverLibrary &library) {
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   if (!library.find(#symbol, member)) return false;
 #include "runtime/aot/driver/cuda/own.def"

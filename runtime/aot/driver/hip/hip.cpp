@@ -10,7 +10,7 @@ struct HipFunctions {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
 #include "runtime/aot/driver/hip/own.def"
 
-  bool findIn(Library &library) {
+  bool findIn(DriverLibrary &library) {
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   if (!library.find(#symbol, member)) return false;
 #include "runtime/aot/driver/hip/own.def"

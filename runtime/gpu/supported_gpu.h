@@ -15,7 +15,7 @@
 /// diagnostic.
 namespace imbrex::gpu {
 
-class Gpu;
+class SupportedGpu;
 
 using driver::BoxMapBytes, driver::Launch, driver::MemoryOwner;
 static_assert(sizeof(BoxMapBytes) == lower::BoxMap::kBytes);
@@ -23,7 +23,7 @@ static_assert(sizeof(BoxMapBytes) == lower::BoxMap::kBytes);
 /// A kernel that a GPU has loaded; unloaded with this.
 class LoadedKernel {
 public:
-  LoadedKernel(const Gpu &gpu, std::string name, const driver::Module &module)
+  LoadedKernel(const SupportedGpu &gpu, std::string name, const driver::Module &module)
       : gpu_(gpu), name_(std::move(name)), module_(module) {}
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel &) = delete;
@@ -32,7 +32,7 @@ public:
   const driver::Module &module() const { return module_; }
 
 private:
-  const Gpu &gpu_;
+  const SupportedGpu &gpu_;
   std::string name_;
   driver::Module module_;
 };
@@ -40,7 +40,7 @@ private:
 /// Memory of a GPU; given back with this. Its address is a multiple of driver::kMemoryAlignment.
 class DeviceMemory {
 public:
-  DeviceMemory(const Gpu &gpu, std::uint64_t address) : gpu_(&gpu), address_(address) {}
+  DeviceMemory(const SupportedGpu &gpu, std::uint64_t address) : gpu_(&gpu), address_(address) {}
   DeviceMemory(DeviceMemory &&other) noexcept
       : gpu_(other.gpu_), address_(std::exchange(other.address_, 0)) {}
   DeviceMemory &operator=(DeviceMemory &&) = delete;
@@ -48,15 +48,15 @@ public:
   std::uint64_t address() const { return address_; }
 
 private:
-  const Gpu *gpu_;
+  const SupportedGpu *gpu_;
   std::uint64_t address_; // 0: none
 };
 
 /// A GPU that there is code for. Any number of threads may use it at once. What names no stream is
 /// done in the device's default one, and has been done when a call returns, but for `start`.
-class Gpu {
+class SupportedGpu {
 public:
-  Gpu(std::unique_ptr<driver::Gpu> opened, SuitableCode code)
+  SupportedGpu(std::unique_ptr<driver::Gpu> opened, SuitableCode code)
       : driver_(std::move(opened)), code_(code) {}
 
   const SuitableCode &code() const { return code_; }
@@ -141,7 +141,7 @@ private:
 };
 
 /// A device of the first driver that is at one of the paths.
-Result<std::unique_ptr<Gpu>> openGpu(const Make &make, llvm::ArrayRef<std::string> paths,
-                                     std::int32_t number);
+Result<std::unique_ptr<SupportedGpu>> openGpu(const Make &make, llvm::ArrayRef<std::string> paths,
+                                              std::int32_t number);
 
 } // namespace imbrex::gpu

@@ -1,4 +1,4 @@
-#include "runtime/gpu/gpu.h"
+#include "runtime/gpu/supported_gpu.h"
 
 #include "backend/support/check.h"
 
@@ -30,25 +30,26 @@ Failure<Diagnostic> failureOf(const driver::Problem &problem, const driver::Vend
 
 } // namespace
 
-Result<std::unique_ptr<Gpu>> openGpu(const Make &make, llvm::ArrayRef<std::string> paths,
-                                     std::int32_t number) {
+Result<std::unique_ptr<SupportedGpu>> openGpu(const Make &make, llvm::ArrayRef<std::string> paths,
+                                              std::int32_t number) {
   driver::Problem problem;
   std::unique_ptr<driver::Gpu> opened =
       driver::open(make.vendor, number, {paths.data(), paths.size()}, problem);
   if (!opened) return failureOf(problem, make.vendor, number);
   const auto code = suitableCode(opened->kind(), make, number);
   if (!code) return code.failure();
-  return std::make_unique<Gpu>(std::move(opened), *code);
+  return std::make_unique<SupportedGpu>(std::move(opened), *code);
 }
 
-Failure<Diagnostic> Gpu::refused(std::string_view what, int error) const {
+Failure<Diagnostic> SupportedGpu::refused(std::string_view what, int error) const {
   return fail(Diag::GpuRefused, {}, description(), what, textOf(error));
 }
 
 // --- code ---
 
-Result<std::unique_ptr<LoadedKernel>> Gpu::load(const std::string &code, const std::string &symbol,
-                                                std::int32_t sharedBytes) const {
+Result<std::unique_ptr<LoadedKernel>> SupportedGpu::load(const std::string &code,
+                                                         const std::string &symbol,
+                                                         std::int32_t sharedBytes) const {
   driver::Module module;
   driver::LoadStep at = driver::LoadStep::Load;
   std::string log;
@@ -68,13 +69,15 @@ Result<std::unique_ptr<LoadedKernel>> Gpu::load(const std::string &code, const s
 
 // --- launches ---
 
-std::string Gpu::emulated() const { return "emulated:" + std::string(code().machine->name); }
+std::string SupportedGpu::emulated() const {
+  return "emulated:" + std::string(code().machine->name);
+}
 
-Failure<Diagnostic> Gpu::broke(const LoadedKernel &kernel, int error) const {
+Failure<Diagnostic> SupportedGpu::broke(const LoadedKernel &kernel, int error) const {
   return fail(Diag::KernelBroke, {}, kernel.name(), description(), textOf(error), emulated());
 }
 
-Result<void> Gpu::start(const LoadedKernel &kernel, const Launch &launch) const {
+Result<void> SupportedGpu::start(const LoadedKernel &kernel, const Launch &launch) const {
   const int refusal = driver_->start(kernel.module(), launch);
   if (refusal == 0) return {};
   const auto &[x, y, z] = launch.grid;
@@ -82,14 +85,14 @@ Result<void> Gpu::start(const LoadedKernel &kernel, const Launch &launch) const 
               textOf(refusal));
 }
 
-Result<void> Gpu::run(const LoadedKernel &kernel, const Launch &launch) const {
+Result<void> SupportedGpu::run(const LoadedKernel &kernel, const Launch &launch) const {
   if (const auto started = start(kernel, launch); !started) return started;
   if (const int error = driver_->await(launch.stream); error != 0) return broke(kernel, error);
   return {};
 }
 
-Result<double> Gpu::time(const LoadedKernel &kernel, const Launch &launch,
-                         std::int32_t times) const {
+Result<double> SupportedGpu::time(const LoadedKernel &kernel, const Launch &launch,
+                                  std::int32_t times) const {
   IMBREX_CHECK(launch.stream == nullptr, "a launch of '{0}' in a stream is timed", kernel.name());
   double milliseconds = 0;
   const int error = driver_->time(kernel.module(), launch, times, milliseconds);
@@ -97,7 +100,8 @@ Result<double> Gpu::time(const LoadedKernel &kernel, const Launch &launch,
   return milliseconds;
 }
 
-int Gpu::describe(const lower::BoxMap &boxes, const ir::Argument &view, BoxMapBytes &map) const {
+int SupportedGpu::describe(const lower::BoxMap &boxes, const ir::Argument &view,
+                           BoxMapBytes &map) const {
   const std::size_t rank = boxes.box.size();
   return driver_->describeBoxes({.box = boxes.box,
                                  .extents = std::span(view.extents).first(rank),
@@ -110,44 +114,44 @@ int Gpu::describe(const lower::BoxMap &boxes, const ir::Argument &view, BoxMapBy
 
 // --- streams and events ---
 
-Result<void> Gpu::did(std::string_view what, int error) const {
+Result<void> SupportedGpu::did(std::string_view what, int error) const {
   if (error != 0) return refused(what, error);
   return {};
 }
 
-Result<void *> Gpu::makeStream() const {
+Result<void *> SupportedGpu::makeStream() const {
   void *stream = nullptr;
   if (const int error = driver_->makeStream(stream); error != 0)
     return refused("make a stream", error);
   return stream;
 }
 
-Result<void> Gpu::await(void *stream) const {
+Result<void> SupportedGpu::await(void *stream) const {
   const int error = driver_->await(stream);
   if (error != 0) return fail(Diag::StreamBroke, {}, description(), textOf(error), emulated());
   return {};
 }
 
-Result<void *> Gpu::makeEvent() const {
+Result<void *> SupportedGpu::makeEvent() const {
   void *event = nullptr;
   if (const int error = driver_->makeEvent(event); error != 0)
     return refused("make an event", error);
   return event;
 }
 
-Result<void> Gpu::record(void *event, void *stream) const {
+Result<void> SupportedGpu::record(void *event, void *stream) const {
   return did("record an event", driver_->recordEvent(event, stream));
 }
 
-Result<void> Gpu::awaitEvent(void *event) const {
+Result<void> SupportedGpu::awaitEvent(void *event) const {
   return did("wait for an event", driver_->awaitEvent(event));
 }
 
-Result<void> Gpu::letAwait(void *stream, void *event) const {
+Result<void> SupportedGpu::letAwait(void *stream, void *event) const {
   return did("let a stream wait", driver_->letAwait(stream, event));
 }
 
-Result<double> Gpu::millisecondsBetween(void *first, void *last) const {
+Result<double> SupportedGpu::millisecondsBetween(void *first, void *last) const {
   double milliseconds = 0;
   const int error = driver_->millisecondsBetween(first, last, milliseconds);
   if (error != 0) return refused("tell the time between two events", error);
@@ -156,44 +160,46 @@ Result<double> Gpu::millisecondsBetween(void *first, void *last) const {
 
 // --- memory ---
 
-Result<DeviceMemory> Gpu::allocate(std::int64_t bytes) const {
+Result<DeviceMemory> SupportedGpu::allocate(std::int64_t bytes) const {
   bool isPooled = false;
   const auto address = allocateIn(nullptr, bytes, isPooled);
   if (!address) return address.failure();
   return DeviceMemory(*this, *address);
 }
 
-Result<std::uint64_t> Gpu::allocateIn(void *stream, std::int64_t bytes, bool &isPooled) const {
+Result<std::uint64_t> SupportedGpu::allocateIn(void *stream, std::int64_t bytes,
+                                               bool &isPooled) const {
   std::uint64_t address = 0;
   const int error = driver_->allocateIn(stream, bytes, address, isPooled);
   if (error != 0) return refused("allocate " + std::to_string(bytes) + " bytes", error);
   return address;
 }
 
-Result<void> Gpu::copied(std::string_view direction, std::int64_t bytes, int error) const {
+Result<void> SupportedGpu::copied(std::string_view direction, std::int64_t bytes, int error) const {
   if (error == 0) return {};
   return refused(std::string(direction) + " " + std::to_string(bytes) + " bytes", error);
 }
 
-Result<void> Gpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes,
-                         void *stream) const {
+Result<void> SupportedGpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes,
+                                  void *stream) const {
   return copied("take", bytes, driver_->copyIn(to, from, bytes, stream));
 }
 
-Result<void> Gpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const {
+Result<void> SupportedGpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes,
+                                   void *stream) const {
   return copied("give back", bytes, driver_->copyOut(to, from, bytes, stream));
 }
 
-Result<void> Gpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const {
+Result<void> SupportedGpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const {
   return copied("take", bytes, driver_->copyIn(to, from, bytes));
 }
 
-Result<void> Gpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes) const {
+Result<void> SupportedGpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes) const {
   return copied("give back", bytes, driver_->copyOut(to, from, bytes));
 }
 
-Result<double> Gpu::timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes,
-                             std::int32_t times) const {
+Result<double> SupportedGpu::timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes,
+                                      std::int32_t times) const {
   double milliseconds = 0;
   const int error = driver_->timeCopy(to, from, bytes, times, milliseconds);
   if (error != 0) return refused("copy " + std::to_string(bytes) + " bytes", error);
