@@ -107,6 +107,7 @@ public:
   std::vector<Finding> explained(const std::vector<TraceStep> &trace) const;
 
 private:
+  friend class ClockPlaces;
   friend class Listing;
   friend class SignatureMaker;
 

@@ -15,11 +15,53 @@ std::int64_t placeOf(const Signature::ClockLag &lack) {
 
 } // namespace
 
-class SignatureMaker {
+/// Which numbers of a run's clocks tell it from others, and how the signature names them: by row in
+/// the order of visits, by place in that of the listing, those of a row but for claims, then slots
+/// and meetings once more for their phases, then claims.
+class ClockPlaces {
 public:
-  explicit SignatureMaker(const Run &run)
-      : run_(run), model_(*run.model_), program_(run.model_->program), order_(run) {}
+  enum class Of : std::uint8_t { Events, Phases, Claims };
+  /// Something that clocks can lack, and its place in the order of the listing.
+  struct LivePlace {
+    std::int32_t order;
+    std::int32_t place; // in a row
+    std::int32_t time;  // of a claim
+    Of of;
+  };
 
+  explicit ClockPlaces(const Run &run)
+      : run_(run), model_(*run.model_), order_(run), horizon_(run.horizon()) {
+    collectEvents();
+    findLive();
+  }
+
+  const Listing &order() const { return order_; }
+  const std::vector<LivePlace> &live() const { return live_; }
+  std::size_t looked() const { return order_.claims().size() + rows_.size() * live_.size(); }
+
+  /// The row's number.
+  std::int32_t addRow(std::int32_t row) {
+    rows_.push_back(row);
+    return static_cast<std::int32_t>(rows_.size()) - 1;
+  }
+
+  /// How many of the live events at this place of a row are over by `time`.
+  std::int32_t rank(std::int32_t place, std::int32_t time) const {
+    const auto &times = events_[static_cast<std::size_t>(place)];
+    return static_cast<std::int32_t>(std::ranges::upper_bound(times, time) - times.begin());
+  }
+
+  /// How much a clock lacks of it.
+  std::int32_t lacking(const std::int32_t *clock, const LivePlace &live) const {
+    if (live.of == Of::Claims) return clock[live.place] < live.time ? 1 : 0;
+    const auto place = static_cast<std::size_t>(live.place);
+    const std::int32_t time = std::max(clock[place], horizon_[place]);
+    // With less than the phase before the last every wait and arrival fails.
+    if (live.of == Of::Phases) return std::clamp(phaseOf(live.place) - time, 0, 2);
+    return static_cast<std::int32_t>(events_[place].size()) - rank(live.place, time);
+  }
+
+  /// Makes the run, whose signature lacks `own`, lack these as well.
   void weaken(Run &run, const Signature::ClockLags &own, const Signature::ClockLags &lacks) const {
     auto at = own.begin();
     for (const Signature::ClockLag &lack : lacks) {
@@ -32,31 +74,7 @@ public:
     }
   }
 
-  Signature take() {
-    horizon_ = run_.horizon();
-    collectEvents();
-    findLive();
-    for (std::int32_t agent = 0; agent < run_.agents(); ++agent) addAgent(agent);
-    addBarriers();
-    for (std::int32_t number = 0; number < model_.meetingNumbers; ++number) addMeeting(number);
-    addCells();
-    addTrips();
-    const std::size_t looked =
-        out_.rest.size() + order_.claims().size() + rows_.size() * live_.size();
-    out_.work = static_cast<std::int64_t>(looked + out_.lacks.size());
-    return std::move(out_);
-  }
-
 private:
-  enum class Of : std::uint8_t { Events, Phases, Claims };
-  /// Something that clocks can lack, and its place in the order of the signature.
-  struct LivePlace {
-    std::int32_t order;
-    std::int32_t place; // in a row
-    std::int32_t time;  // of a claim
-    Of of;
-  };
-
   struct Bound {
     std::int32_t place, most;
   };
@@ -92,74 +110,35 @@ private:
     return touch;
   }
 
-  void add(std::int64_t value) { out_.rest.push_back(static_cast<std::int32_t>(value)); }
-
-  void live(std::int32_t place, std::int32_t time) {
+  void addEvent(std::int32_t place, std::int32_t time) {
     const auto p = static_cast<std::size_t>(place);
     if (time > horizon_[p]) events_[p].push_back(time);
   }
 
-  void live(const RecordedAccess &touch, bool isWrite) {
+  void addEvent(const RecordedAccess &touch, bool isWrite) {
     if (touch.end.axis < 0) return;
-    live(touch.end.axis, touch.end.time);
-    if (isWrite && run_.isSeenByProxy(touch)) live(model_.axes + touch.end.axis, touch.end.time);
+    addEvent(touch.end.axis, touch.end.time);
+    if (isWrite && run_.isSeenByProxy(touch))
+      addEvent(model_.axes + touch.end.axis, touch.end.time);
   }
 
   void collectEvents() {
     events_.resize(static_cast<std::size_t>(model_.axisOfClaim(0)));
     for (const Cell &cell : run_.cells_) {
-      if (cell.write.op) live(cell.write, true);
-      for (const RecordedAccess &read : cell.reads) live(read, false);
+      if (cell.write.op) addEvent(cell.write, true);
+      for (const RecordedAccess &read : cell.reads) addEvent(read, false);
     }
     for (const SlotRun &slot : run_.slots_) {
-      for (const RecordedAccess &expect : slot.loneExpects) live(expect, false);
+      for (const RecordedAccess &expect : slot.loneExpects) addEvent(expect, false);
       if (slot.made.axis < 0) continue;
-      live(slot.made.axis, slot.made.time);
-      if (model_.hasProxies) live(model_.axes + slot.made.axis, slot.made.time);
+      addEvent(slot.made.axis, slot.made.time);
+      if (model_.hasProxies) addEvent(model_.axes + slot.made.axis, slot.made.time);
     }
     for (auto &times : events_) {
       std::ranges::sort(times);
       times.erase(std::unique(times.begin(), times.end()), times.end());
     }
   }
-
-  template <class Visit>
-  void forQueues(std::int32_t agent, Visit visit) const {
-    const RoleId role = model_.agents[static_cast<std::size_t>(agent)].role;
-    for (std::uint32_t q = 0; q < program_.queues.size(); ++q)
-      if (program_.queues[q].role == role)
-        visit(QueueId(q),
-              run_.queues_[static_cast<std::size_t>(model_.queueOf(agent, QueueId(q)))]);
-  }
-
-  /// How many of the live events at this place of a row are over by `time`.
-  std::int32_t rank(std::int32_t place, std::int32_t time) const {
-    const auto &times = events_[static_cast<std::size_t>(place)];
-    return static_cast<std::int32_t>(std::ranges::upper_bound(times, time) - times.begin());
-  }
-
-  void addAgent(std::int32_t agent) {
-    const AgentRun &run = run_.agents_[static_cast<std::size_t>(agent)];
-    add(run.pc); // who is at a meeting has come there, and who is at the end is done
-    if (!run.isDone)
-      order_.forCursors(agent, [&](CursorId id, std::int64_t use) {
-        add(use - order_.baseOf(program_[id].ring));
-      });
-    addClock(agent);
-    forQueues(agent, [&](QueueId id, const QueueRun &queue) {
-      // How many were issued, the live ones among them tell: none is issued later.
-      for (const auto &[entries, ops] : queue.ends) {
-        const std::int32_t deepest = model_.deepest[id.index()];
-        add(std::min<std::int64_t>(queue.entries - entries, deepest));
-        add(rank(model_.axisOf(agent, id), ops));
-      }
-      add(-1);
-    });
-  }
-
-  /// The places of lacks: those of a row but for claims, then slots and meetings once more for
-  /// their phases, then claims.
-  std::int32_t firstClaim() const { return model_.axisOfClaim(0) + model_.axes; }
 
   /// Whether one of those that it holds up does not know of it. If all do, nobody need tell them.
   bool isLive(std::int32_t number) const {
@@ -200,35 +179,77 @@ private:
     }
   }
 
-  /// What every role knows, nobody learns from this row.
-  void addClock(std::int32_t row) {
-    const std::int32_t number = addRow(row);
-    const std::int32_t *clock = run_.clock(row);
-    for (const LivePlace &live : live_) addLack(number, live, lacking(clock, live));
-  }
-
-  std::int32_t addRow(std::int32_t row) {
-    rows_.push_back(row);
-    return static_cast<std::int32_t>(rows_.size()) - 1;
-  }
-
-  void addLack(std::int32_t row, const LivePlace &live, std::int32_t count) {
-    if (count > 0) out_.lacks.push_back({.row = row, .place = live.order, .count = count});
-  }
-
-  std::int32_t lacking(const std::int32_t *clock, const LivePlace &live) const {
-    if (live.of == Of::Claims) return clock[live.place] < live.time ? 1 : 0;
-    const auto place = static_cast<std::size_t>(live.place);
-    const std::int32_t time = std::max(clock[place], horizon_[place]);
-    // With less than the phase before the last every wait and arrival fails.
-    if (live.of == Of::Phases) return std::clamp(phaseOf(live.place) - time, 0, 2);
-    return static_cast<std::int32_t>(events_[place].size()) - rank(live.place, time);
-  }
-
   std::int32_t phaseOf(std::int32_t axis) const {
     const std::int32_t slot = axis - model_.axisOfSlot(0);
     if (slot < model_.slots) return run_.slots_[static_cast<std::size_t>(slot)].phase;
     return run_.meetings_[static_cast<std::size_t>(slot - model_.slots)].phase;
+  }
+
+  std::int32_t firstClaim() const { return model_.axisOfClaim(0) + model_.axes; }
+
+  const Run &run_;
+  const Model &model_;
+  const Listing order_;
+  const Horizon horizon_;
+  std::vector<std::vector<std::int32_t>> events_; // by place in a row: the times of live ones
+  std::vector<LivePlace> live_;
+  std::vector<std::int32_t> rows_; // of clocks, as they were visited
+};
+
+/// Writes down a run's state, part by part.
+class SignatureMaker {
+public:
+  SignatureMaker(const Run &run, ClockPlaces &places)
+      : run_(run), model_(*run.model_), program_(run.model_->program), places_(places),
+        order_(places.order()) {}
+
+  Signature take() {
+    for (std::int32_t agent = 0; agent < run_.agents(); ++agent) addAgent(agent);
+    addBarriers();
+    addMeetings();
+    addCells();
+    addTrips();
+    out_.work = static_cast<std::int64_t>(out_.rest.size() + places_.looked() + out_.lacks.size());
+    return std::move(out_);
+  }
+
+private:
+  using LivePlace = ClockPlaces::LivePlace;
+
+  void add(std::int64_t value) { out_.rest.push_back(static_cast<std::int32_t>(value)); }
+
+  void addAgent(std::int32_t agent) {
+    const AgentRun &run = run_.agents_[static_cast<std::size_t>(agent)];
+    add(run.pc); // who is at a meeting has come there, and who is at the end is done
+    if (!run.isDone)
+      order_.forCursors(agent, [&](CursorId id, std::int64_t use) {
+        add(use - order_.baseOf(program_[id].ring));
+      });
+    addClock(agent);
+    const RoleId role = model_.agents[static_cast<std::size_t>(agent)].role;
+    for (std::uint32_t q = 0; q < program_.queues.size(); ++q) {
+      const QueueId id(q);
+      if (program_[id].role != role) continue;
+      const QueueRun &queue = run_.queues_[static_cast<std::size_t>(model_.queueOf(agent, id))];
+      // How many were issued, the live ones among them tell: none is issued later.
+      for (const auto &[entries, ops] : queue.ends) {
+        add(std::min<std::int64_t>(queue.entries - entries, model_.deepest[q]));
+        add(places_.rank(model_.axisOf(agent, id), ops));
+      }
+      add(-1);
+    }
+  }
+
+  /// What every role knows, nobody learns from this row.
+  void addClock(std::int32_t row) {
+    const std::int32_t number = places_.addRow(row);
+    const std::int32_t *clock = run_.clock(row);
+    for (const LivePlace &live : places_.live())
+      addLack(number, live, places_.lacking(clock, live));
+  }
+
+  void addLack(std::int32_t row, const LivePlace &live, std::int32_t count) {
+    if (count > 0) out_.lacks.push_back({.row = row, .place = live.order, .count = count});
   }
 
   /// What `addOne` adds, or that it is the same once more.
@@ -269,21 +290,21 @@ private:
   /// What one that waits for the barrier does not know.
   void findUnknown(BarrierId barrier) {
     unknown_.clear();
-    for (const LivePlace &live : live_) {
+    for (const LivePlace &live : places_.live()) {
       std::int32_t most = 0;
       for (std::int32_t agent = 0; agent < run_.agents(); ++agent)
         if (model_.awaits(agent, run_.pcOf(agent), barrier))
-          most = std::max(most, lacking(run_.clock(agent), live));
+          most = std::max(most, places_.lacking(run_.clock(agent), live));
       if (most > 0) unknown_.emplace_back(live, most);
     }
   }
 
   /// What a phase has gathered that is over, of what is unknown: from the rest nobody learns.
   void addLast(std::int32_t row) {
-    const std::int32_t number = addRow(row);
+    const std::int32_t number = places_.addRow(row);
     const std::int32_t *clock = run_.clock(row);
     for (const auto &[live, most] : unknown_)
-      addLack(number, live, std::min(most, lacking(clock, live)));
+      addLack(number, live, std::min(most, places_.lacking(clock, live)));
   }
 
   void addSlot(std::int32_t slot, std::int64_t round) {
@@ -299,19 +320,20 @@ private:
     add(-1);
   }
 
-  void addMeeting(std::int32_t number) {
-    // Who is there, their places tell. What the last one had, nobody learns any more: all that were
-    // there have gone on.
-    const bool isGathering = run_.meetings_[static_cast<std::size_t>(number)].here > 0;
-    if (isGathering) addClock(run_.rowOfMeeting(number));
+  /// Who is there, their places tell. What the last one had, nobody learns any more: all that were
+  /// there have gone on.
+  void addMeetings() {
+    for (std::int32_t number = 0; number < model_.meetingNumbers; ++number)
+      if (run_.meetings_[static_cast<std::size_t>(number)].here > 0)
+        addClock(run_.rowOfMeeting(number));
   }
 
   /// The axis tells what it was, too: an access of an agent, of a queue, or a copy.
   void addEvent(const Event &event, bool forProxy = true) {
     if (event.axis < 0) return add(-1);
     add(order_.placeOf(event.axis));
-    add(rank(event.axis, event.time));
-    if (model_.hasProxies && forProxy) add(rank(model_.axes + event.axis, event.time));
+    add(places_.rank(event.axis, event.time));
+    if (model_.hasProxies && forProxy) add(places_.rank(model_.axes + event.axis, event.time));
   }
 
   void addCells() {
@@ -405,25 +427,22 @@ private:
   const Run &run_;
   const Model &model_;
   const Program &program_;
-  const Listing order_;
-  Horizon horizon_;
-  std::vector<std::vector<std::int32_t>> events_; // by place in a row: the times of live ones
-  std::vector<LivePlace> live_;
+  ClockPlaces &places_;
+  const Listing &order_;
   std::vector<std::pair<LivePlace, std::int32_t>> unknown_;    // of those, and how much
-  std::vector<std::int32_t> rows_;                             // of clocks, as they were visited
   std::vector<std::int32_t> lastOne_;                          // of what may repeat,
   std::size_t last_ = std::numeric_limits<std::size_t>::max(); // and where it is
   Signature out_;
 };
 
 void weaken(Run &run, const Signature &signature, const Signature::ClockLags &lacks) {
-  signature.maker->weaken(run, signature.lacks, lacks);
+  signature.places->weaken(run, signature.lacks, lacks);
 }
 
 Signature signatureOf(const Run &run) {
-  const auto maker = std::make_shared<SignatureMaker>(run);
-  Signature signature = maker->take();
-  signature.maker = maker;
+  const auto places = std::make_shared<ClockPlaces>(run);
+  Signature signature = SignatureMaker(run, *places).take();
+  signature.places = places;
   return signature;
 }
 

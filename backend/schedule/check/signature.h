@@ -6,8 +6,8 @@
 
 namespace imbrex::schedule::check {
 
+class ClockPlaces;
 class Run;
-class SignatureMaker;
 
 /// What of a run's state the future can depend on, the same for runs that will go on alike:
 ///
@@ -43,8 +43,8 @@ struct Signature {
 
   std::vector<std::int32_t> rest;
   ClockLags lacks;
-  std::int64_t work = 0;                       ///< Numbers that were looked at.
-  std::shared_ptr<const SignatureMaker> maker; ///< Knows where in the run its lacks are.
+  std::int64_t work = 0;                     ///< Numbers that were looked at.
+  std::shared_ptr<const ClockPlaces> places; ///< Knows where in the run its lacks are.
 };
 /// Of a run that has forgotten what is known.
 Signature signatureOf(const Run &run);
