@@ -2,8 +2,8 @@
 
 #include "backend/target/host/plan/access.h"
 #include "backend/target/host/plan/nest_shape.h"
+#include "backend/target/host/plan/place_inline.h"
 #include "backend/target/host/plan/plan_products.h"
-#include "backend/target/host/plan/planner.h"
 #include "backend/target/host/plan/read_ahead.h"
 
 #include <algorithm>
@@ -69,220 +69,7 @@ bool takesBuffer(const ir::Kernel &kernel, const ir::Op &op, size_t operand) {
   return isWhole(kernel, op);
 }
 
-std::int32_t Planner::levelOf(llvm::ArrayRef<ValueId> values) const {
-  std::int32_t level = 0;
-  for (const ValueId value : values) level = std::max(level, level_[value.index()]);
-  return level;
-}
-
-void Planner::addStep(Step step) {
-  close();
-  const bool writes = step.op && writesMemory(*step.op);
-  state_->written.push_back(writes ? order_.at(step.op) : 0);
-  state_->steps.push_back(std::move(step));
-  if (writes) state_->lastStore = stepCount();
-}
-
-/// Join the open nest, or open one.
-void Planner::addRoot(const ir::Shape &space, Root root, std::int32_t level) {
-  const bool joins =
-      state_->open != 0 && level < state_->open && state_->steps.back().nest.space == space;
-  if (!joins) {
-    addStep({.kind = Step::Kind::Nest, .op = nullptr, .nest = {.space = space, .roots = {}}});
-    state_->open = stepCount();
-  }
-  state_->steps.back().nest.roots.push_back(root);
-}
-
-void Planner::planReduce(const ir::Op &op) {
-  for (const ValueId result : op.results) giveBuffer(result);
-  addRoot(kernel_.type(op.operand(0)).shape(), {.kind = Root::Kind::Reduce, .op = &op},
-          levelOf(op.operands));
-  for (const ValueId result : op.results) level_[result.index()] = stepCount();
-}
-
-bool Planner::conflictsInNest(const Nest &nest, const ir::Op &store) const {
-  return std::ranges::any_of(nest.roots, [&](const Root &root) {
-    return root.kind == Root::Kind::Store && mayConflict(kernel_, traits_, *root.op, store);
-  });
-}
-
-void Planner::planStore(const ir::Op &op) {
-  const ir::Shape &space = kernel_.type(op.operand(1)).shape();
-  if (state_->open != 0 && conflictsInNest(state_->steps.back().nest, op)) close();
-  addRoot(space, {.kind = Root::Kind::Store, .op = &op}, levelOf(op.operands));
-  state_->written.back() = order_.at(&op);
-  state_->lastStore = stepCount();
-}
-
-/// No later store may join a nest whose stores the load comes after: its place would be lost,
-/// between the stores of one loop. Nor one whose reductions say where to load: to be loaded before
-/// the store, it would have to be before them.
-void Planner::planLoad(const ir::Op &op) {
-  if (state_->open == 0) return;
-  if (levelOf(op.operands) == state_->open) return close();
-  const bool follows = std::ranges::any_of(state_->steps.back().nest.roots, [&](const Root &root) {
-    return root.kind == Root::Kind::Store && mayTouch(kernel_, traits_, op, *root.op);
-  });
-  if (follows) close();
-}
-
-void Planner::planWhole(const ir::Op &op) {
-  if (op.kind == OpKind::Dot) planAccumulator(op);
-  addStep({.kind = Step::Kind::Whole, .op = &op});
-  for (const ValueId result : op.results) {
-    if (uses_[result.index()] > 0) giveBuffer(result);
-    level_[result.index()] = stepCount();
-  }
-}
-
-/// A product adds to its result's buffer in place. Where the accumulator has a buffer that nobody
-/// else reads any more, that is the one; else its elements are brought into a new one first.
-void Planner::planAccumulator(const ir::Op &op) {
-  const ValueId accumulator = op.operand(2), result = op.result();
-  const bool isOurs = uses_[accumulator.index()] == 1 && local_.contains(accumulator);
-  if (isOurs && plan_.isKept(accumulator)) {
-    plan_.bufferOf[result.index()] = plan_.bufferOf[accumulator.index()];
-    return;
-  }
-  giveBuffer(result);
-  addRoot(kernel_.type(result).shape(),
-          {.kind = Root::Kind::Keep, .value = accumulator, .into = plan_.bufferOf[result.index()]},
-          levelOf(accumulator));
-}
-
-void Planner::planOp(const ir::Op &op) {
-  using Effect = ir::Effect;
-  const Effect effect = info(op.kind).effect;
-  if (isControl(op)) {
-    planLoopEntry(op);
-    addStep({.kind = Step::Kind::Control, .op = &op});
-    for (const ValueId result : op.results) level_[result.index()] = stepCount();
-    return;
-  }
-  if (op.kind == OpKind::Yield) return;
-  if (effect == Effect::Leave) return addStep({.kind = Step::Kind::Control, .op = &op});
-  std::int32_t level = levelOf(op.operands);
-  if (isLoad(op)) {
-    planLoad(op);
-    level = std::max(level, state_->lastStore);
-  }
-  if (isWhole(kernel_, op)) return planWhole(op);
-  const bool givesScalar =
-      std::ranges::any_of(op.results, [&](ValueId value) { return !isTile(kernel_, value); });
-  const bool isAlone =
-      isScalarOp(kernel_, op) ||
-      (givesScalar && (op.kind != OpKind::Reduce || isReductionOfOne(kernel_, op)));
-  if (isAlone) {
-    // A pure scalar that does not wait for the open nest goes in front of it.
-    const bool isFree = effect == Effect::Pure || isLoad(op);
-    if (isFree && state_->open != 0 && level < state_->open) {
-      const auto at = state_->steps.end() - 1;
-      state_->steps.insert(at, {.kind = Step::Kind::Scalar, .op = &op});
-      state_->written.insert(state_->written.end() - 1, 0);
-      if (state_->lastStore == state_->open) ++state_->lastStore;
-      for (std::int32_t &other : level_)
-        if (other == state_->open) ++other;
-      ++state_->open;
-      for (const ValueId result : op.results) level_[result.index()] = stepCount() - 1;
-    } else {
-      addStep({.kind = Step::Kind::Scalar, .op = &op});
-      for (const ValueId result : op.results) level_[result.index()] = stepCount();
-    }
-    return;
-  }
-  if (isStore(op)) return planStore(op);
-  if (op.kind == OpKind::Reduce && !isReductionOfOne(kernel_, op)) return planReduce(op);
-  for (const ValueId result : op.results) level_[result.index()] = level;
-}
-
-// --- values that cross the borders of bodies ---
-
-/// Steps that bring values into the buffers of `targets`, all at once: a value may be computed from
-/// what a target held before.
-std::vector<Step> Planner::transfer(llvm::ArrayRef<ValueId> values,
-                                    llvm::ArrayRef<ValueId> targets) {
-  BlockState *outer = state_;
-  BlockState inner;
-  state_ = &inner;
-  transferInto(values, targets);
-  state_ = outer;
-  return std::move(inner.steps);
-}
-
-/// Whether elements of a kept tile are on the way to the op's.
-bool Planner::readsKept(const ir::Op &op) const {
-  return anyInline(kernel_, plan_, op.operands, [&](ValueId value, const ir::Op *) {
-    return isTile(kernel_, value) && plan_.isKept(value);
-  });
-}
-
-void Planner::transferInto(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueId> targets) {
-  struct Move {
-    ValueId value;
-    BufferId target;
-    BufferId into;
-    std::set<BufferId> sources; // kept tiles that the value is computed from
-    bool isElementwise = true;  // and all at the index that is computed
-  };
-  close();
-  std::vector<Move> moves;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const BufferId target = plan_.bufferOf[targets[i].index()];
-    if (!isTile(kernel_, values[i]) || plan_.bufferOf[values[i].index()] == target) continue;
-    Move move{values[i], target, target, {}};
-    forEachInline(kernel_, plan_, values[i], [&](ValueId value, const ir::Op *op) {
-      if (!isTile(kernel_, value)) return;
-      if (plan_.isKept(value)) move.sources.insert(plan_.bufferOf[value.index()]);
-      const bool isPlain = !op || plan_.isKept(value) || keepsIndices(*op);
-      move.isElementwise &= isPlain || !readsKept(*op);
-    });
-    moves.push_back(std::move(move));
-  }
-  std::ranges::stable_sort(moves, {}, [&](const Move &move) {
-    return std::vector<std::int64_t>(kernel_.type(move.value).shape().extents());
-  });
-  std::vector<std::pair<BufferId, BufferId>> copies;
-  for (Move &move : moves) {
-    // A target that some other value is computed from must keep its old contents until all are
-    // done, unless both happen at the same index of one nest.
-    const ir::Shape &shape = kernel_.type(move.value).shape();
-    const bool isRead = std::ranges::any_of(moves, [&](const Move &other) {
-      if (!other.sources.contains(move.target)) return false;
-      return !other.isElementwise || kernel_.type(other.value).shape() != shape;
-    });
-    if (isRead) {
-      const BufferId aside = plan_.newBuffer(kernel_.type(move.value));
-      copies.emplace_back(aside, move.into);
-      move.into = aside;
-    }
-    addRoot(shape, {.kind = Root::Kind::Keep, .value = move.value, .into = move.into}, 0);
-  }
-  close();
-  for (const auto &[from, into] : copies)
-    addRoot(plan_.buffers[into.index()].type.shape(),
-            {.kind = Root::Kind::Copy, .into = into, .from = from}, 0);
-  close();
-}
-
-void Planner::planLoopEntry(const ir::Op &op) {
-  if (op.kind == OpKind::If) {
-    for (const ValueId result : op.results) giveBuffer(result);
-    return;
-  }
-  const ir::Block &body = op.regions[0];
-  const size_t index = op.kind == OpKind::For ? 1 : 0;
-  const size_t initial = op.kind == OpKind::For ? 3 : 0;
-  std::vector<ValueId> values, targets;
-  for (size_t i = 0; i < op.results.size(); ++i) {
-    const ValueId argument = body.arguments[index + i];
-    giveBuffer(argument);
-    plan_.bufferOf[op.results[i].index()] = plan_.bufferOf[argument.index()];
-    values.push_back(op.operand(initial + i));
-    targets.push_back(argument);
-  }
-  transferInto(values, targets);
-}
+namespace {
 
 /// The buffers that a body's yield, and a break_if inside, bring values to.
 llvm::SmallVector<ValueId, 4> carriedBy(const ir::Op &op) {
@@ -292,53 +79,306 @@ llvm::SmallVector<ValueId, 4> carriedBy(const ir::Op &op) {
   return {first, body.arguments.end()};
 }
 
-void Planner::planRegions(const ir::Op &op) {
-  const std::vector<std::int32_t> outerLevels = level_;
-  if (op.kind != OpKind::If) loops_.push_back(&op);
-  for (const ir::Block &region : op.regions) {
-    std::ranges::fill(level_, 0);
-    planBlock(region, carriedBy(op));
+/// Makes the steps of blocks in order; what of the values between them is kept, the placement says,
+/// before the bodies inside follow.
+class Planner {
+public:
+  Planner(const ir::Kernel &kernel, const LaunchTraits &traits)
+      : kernel_(kernel), traits_(traits), uses_(countUses(kernel)), level_(kernel.valueCount(), 0),
+        placement_(kernel, traits, uses_, plan_) {
+    plan_.bufferOf.resize(kernel.valueCount());
   }
-  if (op.kind != OpKind::If) loops_.pop_back();
-  level_ = outerLevels;
-}
 
-void Planner::planBlock(const ir::Block &block, llvm::ArrayRef<ValueId> targets) {
-  BlockState state;
-  BlockState *outer = std::exchange(state_, &state);
-  std::set<ValueId> outerLocal =
-      std::exchange(local_, {block.arguments.begin(), block.arguments.end()});
-  for (const auto &op : block.ops) {
-    local_.insert(op->results.begin(), op->results.end());
-    order_[op.get()] = order_.size() + 1;
-    if (op->kind == OpKind::Yield) transferInto(op->operands, targets);
-    planOp(*op);
+  LoopPlan run() {
+    planBlock(kernel_.body(), {});
+    assignOffsets();
+    return std::move(plan_);
   }
-  placeInline(block);
-  std::vector<Step> all;
-  for (std::int32_t number = 1; number <= stepCount(); ++number) {
-    for (Step &step : state.before[number]) all.push_back(std::move(step));
-    all.push_back(std::move(state.steps[static_cast<size_t>(number - 1)]));
-  }
-  plan_.steps[&block] = std::move(all);
-  for (const auto &op : block.ops) {
-    if (op->kind == OpKind::BreakIf)
-      plan_.leaving[op.get()] =
-          transfer(llvm::ArrayRef(op->operands).drop_front(), carriedBy(*loops_.back()));
-    else if (isControl(*op))
-      planRegions(*op);
-  }
-  state_ = outer;
-  local_ = std::move(outerLocal);
-}
 
-void Planner::assignOffsets() {
-  constexpr std::int64_t kAlignment = 64;
-  for (ScratchTile &buffer : plan_.buffers) {
-    buffer.offset = plan_.scratchBytes;
-    plan_.scratchBytes += (buffer.bytes + kAlignment - 1) / kAlignment * kAlignment;
+private:
+  /// A value's level is the last step that must be over before it can be computed.
+  struct BlockState : BlockSteps {
+    std::int32_t open = 0;      // the number of the nest that roots may join; 0: none
+    std::int32_t lastStore = 0; // the last step that stores
+  };
+
+  void close() { state_->open = 0; }
+  std::int32_t stepCount() const { return state_->count(); }
+  void giveBuffer(ValueId value) { plan_.giveBuffer(kernel_, value); }
+
+  std::int32_t levelOf(llvm::ArrayRef<ValueId> values) const {
+    std::int32_t level = 0;
+    for (const ValueId value : values) level = std::max(level, level_[value.index()]);
+    return level;
   }
-}
+
+  void addStep(Step step) {
+    close();
+    const bool writes = step.op && writesMemory(*step.op);
+    state_->written.push_back(writes ? state_->order.at(step.op) : 0);
+    state_->steps.push_back(std::move(step));
+    if (writes) state_->lastStore = stepCount();
+  }
+
+  /// Join the open nest, or open one.
+  void addRoot(const ir::Shape &space, Root root, std::int32_t level) {
+    const bool joins =
+        state_->open != 0 && level < state_->open && state_->steps.back().nest.space == space;
+    if (!joins) {
+      addStep({.kind = Step::Kind::Nest, .op = nullptr, .nest = {.space = space, .roots = {}}});
+      state_->open = stepCount();
+    }
+    state_->steps.back().nest.roots.push_back(root);
+  }
+
+  void planReduce(const ir::Op &op) {
+    for (const ValueId result : op.results) giveBuffer(result);
+    addRoot(kernel_.type(op.operand(0)).shape(), {.kind = Root::Kind::Reduce, .op = &op},
+            levelOf(op.operands));
+    for (const ValueId result : op.results) level_[result.index()] = stepCount();
+  }
+
+  bool conflictsInNest(const Nest &nest, const ir::Op &store) const {
+    return std::ranges::any_of(nest.roots, [&](const Root &root) {
+      return root.kind == Root::Kind::Store && mayConflict(kernel_, traits_, *root.op, store);
+    });
+  }
+
+  void planStore(const ir::Op &op) {
+    const ir::Shape &space = kernel_.type(op.operand(1)).shape();
+    if (state_->open != 0 && conflictsInNest(state_->steps.back().nest, op)) close();
+    addRoot(space, {.kind = Root::Kind::Store, .op = &op}, levelOf(op.operands));
+    state_->written.back() = state_->order.at(&op);
+    state_->lastStore = stepCount();
+  }
+
+  /// No later store may join a nest whose stores the load comes after: its place would be lost,
+  /// between the stores of one loop. Nor one whose reductions say where to load: to be loaded
+  /// before the store, it would have to be before them.
+  void planLoad(const ir::Op &op) {
+    if (state_->open == 0) return;
+    if (levelOf(op.operands) == state_->open) return close();
+    const bool follows =
+        std::ranges::any_of(state_->steps.back().nest.roots, [&](const Root &root) {
+          return root.kind == Root::Kind::Store && mayTouch(kernel_, traits_, op, *root.op);
+        });
+    if (follows) close();
+  }
+
+  void planWhole(const ir::Op &op) {
+    if (op.kind == OpKind::Dot) planAccumulator(op);
+    addStep({.kind = Step::Kind::Whole, .op = &op});
+    for (const ValueId result : op.results) {
+      if (uses_[result.index()] > 0) giveBuffer(result);
+      level_[result.index()] = stepCount();
+    }
+  }
+
+  /// A product adds to its result's buffer in place. Where the accumulator has a buffer that nobody
+  /// else reads any more, that is the one; else its elements are brought into a new one first.
+  void planAccumulator(const ir::Op &op) {
+    const ValueId accumulator = op.operand(2), result = op.result();
+    const bool isOurs = uses_[accumulator.index()] == 1 && state_->local.contains(accumulator);
+    if (isOurs && plan_.isKept(accumulator)) {
+      plan_.bufferOf[result.index()] = plan_.bufferOf[accumulator.index()];
+      return;
+    }
+    giveBuffer(result);
+    addRoot(
+        kernel_.type(result).shape(),
+        {.kind = Root::Kind::Keep, .value = accumulator, .into = plan_.bufferOf[result.index()]},
+        levelOf(accumulator));
+  }
+
+  void planOp(const ir::Op &op) {
+    using Effect = ir::Effect;
+    const Effect effect = info(op.kind).effect;
+    if (isControl(op)) {
+      planLoopEntry(op);
+      addStep({.kind = Step::Kind::Control, .op = &op});
+      for (const ValueId result : op.results) level_[result.index()] = stepCount();
+      return;
+    }
+    if (op.kind == OpKind::Yield) return;
+    if (effect == Effect::Leave) return addStep({.kind = Step::Kind::Control, .op = &op});
+    std::int32_t level = levelOf(op.operands);
+    if (isLoad(op)) {
+      planLoad(op);
+      level = std::max(level, state_->lastStore);
+    }
+    if (isWhole(kernel_, op)) return planWhole(op);
+    const bool givesScalar =
+        std::ranges::any_of(op.results, [&](ValueId value) { return !isTile(kernel_, value); });
+    const bool isAlone =
+        isScalarOp(kernel_, op) ||
+        (givesScalar && (op.kind != OpKind::Reduce || isReductionOfOne(kernel_, op)));
+    if (isAlone) {
+      // A pure scalar that does not wait for the open nest goes in front of it.
+      const bool isFree = effect == Effect::Pure || isLoad(op);
+      if (isFree && state_->open != 0 && level < state_->open) {
+        const auto at = state_->steps.end() - 1;
+        state_->steps.insert(at, {.kind = Step::Kind::Scalar, .op = &op});
+        state_->written.insert(state_->written.end() - 1, 0);
+        if (state_->lastStore == state_->open) ++state_->lastStore;
+        for (std::int32_t &other : level_)
+          if (other == state_->open) ++other;
+        ++state_->open;
+        for (const ValueId result : op.results) level_[result.index()] = stepCount() - 1;
+      } else {
+        addStep({.kind = Step::Kind::Scalar, .op = &op});
+        for (const ValueId result : op.results) level_[result.index()] = stepCount();
+      }
+      return;
+    }
+    if (isStore(op)) return planStore(op);
+    if (op.kind == OpKind::Reduce && !isReductionOfOne(kernel_, op)) return planReduce(op);
+    for (const ValueId result : op.results) level_[result.index()] = level;
+  }
+
+  // --- values that cross the borders of bodies ---
+
+  /// Steps that bring values into the buffers of `targets`, all at once: a value may be computed
+  /// from what a target held before.
+  std::vector<Step> transfer(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueId> targets) {
+    BlockState *outer = state_;
+    BlockState inner;
+    state_ = &inner;
+    transferInto(values, targets);
+    state_ = outer;
+    return std::move(inner.steps);
+  }
+
+  /// Whether elements of a kept tile are on the way to the op's.
+  bool readsKept(const ir::Op &op) const {
+    return anyInline(kernel_, plan_, op.operands, [&](ValueId value, const ir::Op *) {
+      return isTile(kernel_, value) && plan_.isKept(value);
+    });
+  }
+
+  void transferInto(llvm::ArrayRef<ValueId> values, llvm::ArrayRef<ValueId> targets) {
+    struct Move {
+      ValueId value;
+      BufferId target;
+      BufferId into;
+      std::set<BufferId> sources; // kept tiles that the value is computed from
+      bool isElementwise = true;  // and all at the index that is computed
+    };
+    close();
+    std::vector<Move> moves;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const BufferId target = plan_.bufferOf[targets[i].index()];
+      if (!isTile(kernel_, values[i]) || plan_.bufferOf[values[i].index()] == target) continue;
+      Move move{values[i], target, target, {}};
+      forEachInline(kernel_, plan_, values[i], [&](ValueId value, const ir::Op *op) {
+        if (!isTile(kernel_, value)) return;
+        if (plan_.isKept(value)) move.sources.insert(plan_.bufferOf[value.index()]);
+        const bool isPlain = !op || plan_.isKept(value) || keepsIndices(*op);
+        move.isElementwise &= isPlain || !readsKept(*op);
+      });
+      moves.push_back(std::move(move));
+    }
+    std::ranges::stable_sort(moves, {}, [&](const Move &move) {
+      return std::vector<std::int64_t>(kernel_.type(move.value).shape().extents());
+    });
+    std::vector<std::pair<BufferId, BufferId>> copies;
+    for (Move &move : moves) {
+      // A target that some other value is computed from must keep its old contents until all are
+      // done, unless both happen at the same index of one nest.
+      const ir::Shape &shape = kernel_.type(move.value).shape();
+      const bool isRead = std::ranges::any_of(moves, [&](const Move &other) {
+        if (!other.sources.contains(move.target)) return false;
+        return !other.isElementwise || kernel_.type(other.value).shape() != shape;
+      });
+      if (isRead) {
+        const BufferId aside = plan_.newBuffer(kernel_.type(move.value));
+        copies.emplace_back(aside, move.into);
+        move.into = aside;
+      }
+      addRoot(shape, {.kind = Root::Kind::Keep, .value = move.value, .into = move.into}, 0);
+    }
+    close();
+    for (const auto &[from, into] : copies)
+      addRoot(plan_.buffers[into.index()].type.shape(),
+              {.kind = Root::Kind::Copy, .into = into, .from = from}, 0);
+    close();
+  }
+
+  void planLoopEntry(const ir::Op &op) {
+    if (op.kind == OpKind::If) {
+      for (const ValueId result : op.results) giveBuffer(result);
+      return;
+    }
+    const ir::Block &body = op.regions[0];
+    const size_t index = op.kind == OpKind::For ? 1 : 0;
+    const size_t initial = op.kind == OpKind::For ? 3 : 0;
+    std::vector<ValueId> values, targets;
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      const ValueId argument = body.arguments[index + i];
+      giveBuffer(argument);
+      plan_.bufferOf[op.results[i].index()] = plan_.bufferOf[argument.index()];
+      values.push_back(op.operand(initial + i));
+      targets.push_back(argument);
+    }
+    transferInto(values, targets);
+  }
+
+  void planRegions(const ir::Op &op) {
+    const std::vector<std::int32_t> outerLevels = level_;
+    if (op.kind != OpKind::If) loops_.push_back(&op);
+    for (const ir::Block &region : op.regions) {
+      std::ranges::fill(level_, 0);
+      planBlock(region, carriedBy(op));
+    }
+    if (op.kind != OpKind::If) loops_.pop_back();
+    level_ = outerLevels;
+  }
+
+  void planBlock(const ir::Block &block, llvm::ArrayRef<ValueId> targets) {
+    BlockState state;
+    BlockState *outer = std::exchange(state_, &state);
+    state.local.insert(block.arguments.begin(), block.arguments.end());
+    for (const auto &op : block.ops) {
+      state.local.insert(op->results.begin(), op->results.end());
+      state.order.emplace(op.get(), state.order.size() + 1);
+      if (op->kind == OpKind::Yield) transferInto(op->operands, targets);
+      planOp(*op);
+    }
+    placement_.placeIn(block, state);
+    std::vector<Step> all;
+    for (std::int32_t number = 1; number <= stepCount(); ++number) {
+      for (Step &step : state.before[number]) all.push_back(std::move(step));
+      all.push_back(std::move(state[number]));
+    }
+    plan_.steps[&block] = std::move(all);
+    for (const auto &op : block.ops) {
+      if (op->kind == OpKind::BreakIf)
+        plan_.leaving[op.get()] =
+            transfer(llvm::ArrayRef(op->operands).drop_front(), carriedBy(*loops_.back()));
+      else if (isControl(*op))
+        planRegions(*op);
+    }
+    state_ = outer;
+  }
+
+  void assignOffsets() {
+    constexpr std::int64_t kAlignment = 64;
+    for (ScratchTile &buffer : plan_.buffers) {
+      buffer.offset = plan_.scratchBytes;
+      plan_.scratchBytes += (buffer.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    }
+  }
+
+  const ir::Kernel &kernel_;
+  const LaunchTraits &traits_;
+  const std::vector<std::int32_t> uses_;
+  std::vector<std::int32_t> level_;
+  std::vector<const ir::Op *> loops_;
+  LoopPlan plan_;
+  InlinePlacement placement_;
+  BlockState *state_ = nullptr;
+};
+
+} // namespace
 
 const Nest *nestBehind(const Step &product, const ir::Kernel &kernel, ValueId factor) {
   const ir::Op *op = kernel.definition(factor);
@@ -352,6 +392,11 @@ const Nest *nestBehind(const Step &product, const ir::Kernel &kernel, ValueId fa
 std::int64_t scratchElementBytes(const ir::Type &type) {
   if (type.isPointerTile()) return sizeof(void *);
   return std::max(8, storageBits(type.element())) / 8;
+}
+
+void LoopPlan::giveBuffer(const ir::Kernel &kernel, ValueId value) {
+  if (isTile(kernel, value) && !isKept(value))
+    bufferOf[value.index()] = newBuffer(kernel.type(value));
 }
 
 BufferId LoopPlan::newBuffer(const ir::Type &type) {

@@ -128,7 +128,14 @@ struct LoopPlan {
 
   bool isKept(ir::ValueId value) const { return bufferOf[value.index()].valid(); }
   BufferId newBuffer(const ir::Type &type);
+  /// Keep a value, if it is a tile and not kept yet.
+  void giveBuffer(const ir::Kernel &kernel, ir::ValueId value);
 };
+
+/// A tile, not a scalar or a view.
+bool isTile(const ir::Kernel &kernel, ir::ValueId value);
+/// Whether the op reads this operand as a whole tile in memory.
+bool takesBuffer(const ir::Kernel &kernel, const ir::Op &op, size_t operand);
 
 LoopPlan planLoops(const ir::Kernel &kernel, const LaunchTraits &traits);
 

@@ -1,10 +1,10 @@
+#include "backend/target/host/plan/place_inline.h"
+
 #include "backend/target/host/plan/access.h"
 #include "backend/target/host/plan/nest_shape.h"
-#include "backend/target/host/plan/planner.h"
 
 #include <algorithm>
 
-/// Once a block's nests are known: which inline values are kept after all.
 namespace imbrex::host {
 
 using ir::OpKind;
@@ -48,12 +48,13 @@ bool onlyMoves(const ir::Op &op) {
 
 } // namespace
 
-void Planner::noteUse(ValueId value, std::int32_t step, bool needsBuffer) {
+void InlinePlacement::noteUse(ValueId value, std::int32_t step, bool needsBuffer) {
   usedBy_[value].insert(step);
   if (needsBuffer) needBuffer_.insert(value);
 }
 
-void Planner::placeInline(const ir::Block &block) {
+void InlinePlacement::placeIn(const ir::Block &block, BlockSteps &steps) {
+  steps_ = &steps;
   usedBy_.clear();
   parts_.clear();
   partsUsing_.clear();
@@ -62,13 +63,12 @@ void Planner::placeInline(const ir::Block &block) {
   // What the block itself defines, the blocks around it have counted among what their bodies use.
   for (const auto &op : block.ops)
     for (const ValueId result : op->results) captured_.erase(result);
-  for (std::int32_t number = 1; number <= stepCount(); ++number)
-    noteUses(state_->steps[static_cast<size_t>(number - 1)], number);
+  for (std::int32_t number = 1; number <= steps.count(); ++number) noteUses(steps[number], number);
   for (const auto &op : block.ops) measureDepth(*op);
-  for (const auto &op : llvm::reverse(block.ops)) place(*op, order_.at(op.get()));
+  for (const auto &op : llvm::reverse(block.ops)) place(*op);
 }
 
-void Planner::noteUses(const Step &step, std::int32_t number) {
+void InlinePlacement::noteUses(const Step &step, std::int32_t number) {
   const auto nest = static_cast<NestNumber>(number);
   if (step.kind == Step::Kind::Nest) {
     for (const Root &root : step.nest.roots)
@@ -97,7 +97,7 @@ void Planner::noteUses(const Step &step, std::int32_t number) {
 }
 
 /// How long the inline chain behind each result is; one that gets too long ends there.
-void Planner::measureDepth(const ir::Op &op) {
+void InlinePlacement::measureDepth(const ir::Op &op) {
   std::int32_t depth = 0;
   for (const ValueId operand : op.operands) depth = std::max(depth, depth_[operand.index()]);
   ++depth;
@@ -111,7 +111,7 @@ void Planner::measureDepth(const ir::Op &op) {
 }
 
 /// Whether a value that a body or more than one step uses is worth a buffer.
-bool Planner::isDear(ValueId value, bool isCaptured) const {
+bool InlinePlacement::isDear(ValueId value, bool isCaptured) const {
   std::int32_t cost = 0; // of the chain behind it
   return anyInline(kernel_, plan_, value, [&](ValueId each, const ir::Op *op) {
     if (!op || !isTile(kernel_, each) || (plan_.isKept(each) && each != value)) return false;
@@ -121,7 +121,7 @@ bool Planner::isDear(ValueId value, bool isCaptured) const {
 }
 
 /// Whether a nest computes the value at so many points that it is kept before.
-bool Planner::isRepeated(ValueId value) const {
+bool InlinePlacement::isRepeated(ValueId value) const {
   const std::int64_t further = points_.mostPoints(value) - 1;
   if (further <= 0 || onlyMoves(*kernel_.definition(value))) return false;
   const std::int64_t elements = kernel_.type(value).shape().elements();
@@ -135,13 +135,13 @@ bool Planner::isRepeated(ValueId value) const {
 }
 
 /// The nest that is to write a kept value, where one of its shape is the first to use it.
-std::pair<Nest *, NestNumber> Planner::nestToJoin(ValueId value, std::int32_t first) {
-  Step *step = &state_->steps[static_cast<size_t>(first - 1)];
+std::pair<Nest *, NestNumber> InlinePlacement::nestToJoin(ValueId value, std::int32_t first) {
+  Step *step = &(*steps_)[first];
   auto number = static_cast<NestNumber>(first);
   const std::set<std::size_t> &users = partsUsing_[value];
   if (const std::size_t part = users.empty() ? 0 : *users.rbegin(); part != 0) {
     const Part &last = parts_[part - 1];
-    std::vector<Step> &before = state_->before[last.step];
+    std::vector<Step> &before = steps_->before[last.step];
     if (last.step == first) {
       step = &before[before.size() - last.fromEnd];
       number = last.number;
@@ -153,7 +153,7 @@ std::pair<Nest *, NestNumber> Planner::nestToJoin(ValueId value, std::int32_t fi
 }
 
 /// Decide about one op's results, whose users are all decided.
-void Planner::place(const ir::Op &op, size_t order) {
+void InlinePlacement::place(const ir::Op &op) {
   for (const ValueId result : op.results) {
     if (!isTile(kernel_, result) || plan_.isKept(result)) continue;
     const std::set<std::int32_t> uses = usedBy_[result];
@@ -168,7 +168,7 @@ void Planner::place(const ir::Op &op, size_t order) {
       for (const ValueId operand : op.operands)
         partsUsing_[operand].insert(parts.begin(), parts.end());
     if (isLoad(op)) {
-      const std::int32_t write = firstWriteAfter(op, order, uses);
+      const std::int32_t write = firstWriteAfter(op, uses);
       if (write != 0) {
         keepBefore(result, std::min(write, first));
         continue;
@@ -191,8 +191,8 @@ void Planner::place(const ir::Op &op, size_t order) {
 
 /// Whether the op makes one factor of a product, and nothing else, of a box of rows of neighbours:
 /// it loads it, or is the transpose for b.
-bool Planner::isReadByProduct(const ir::Op &op, std::int32_t step) const {
-  const ir::Op *product = state_->steps[static_cast<size_t>(step - 1)].op;
+bool InlinePlacement::isReadByProduct(const ir::Op &op, std::int32_t step) const {
+  const ir::Op *product = (*steps_)[step].op;
   if (product == nullptr || product->kind != OpKind::Dot) return false;
   const auto isItsOwn = [&](ValueId value) { return uses_[value.index()] == 1; };
   const bool isTransposed = op.kind == OpKind::Permute;
@@ -200,7 +200,7 @@ bool Planner::isReadByProduct(const ir::Op &op, std::int32_t step) const {
                        op.attrs<ir::PermuteAttrs>().order[0] == 0))
     return false;
   const ir::Op *load = isTransposed ? kernel_.definition(op.operand(0)) : &op;
-  if (load == nullptr || load->kind != OpKind::ViewLoad || !local_.contains(load->result()))
+  if (load == nullptr || load->kind != OpKind::ViewLoad || !steps_->local.contains(load->result()))
     return false;
   const ir::Type &type = kernel_.type(load->result());
   const std::int32_t mostRank = isTransposed ? 2 : 3;
@@ -208,22 +208,22 @@ bool Planner::isReadByProduct(const ir::Op &op, std::int32_t step) const {
   return isItsOwn(op.result()) && needBuffer_.contains(op.result()) && type.rank() <= mostRank &&
          type.element() != ir::ElementKind::F4E2M1 && parameter &&
          traits_.hasUnitStride(*parameter) &&
-         (!isTransposed || firstWriteAfter(*load, order_.at(load), {step}) == 0);
+         (!isTransposed || firstWriteAfter(*load, {step}) == 0);
 }
 
-void Planner::readByProduct(ValueId box, std::int32_t step) {
-  state_->steps[static_cast<size_t>(step - 1)].operands.push_back(nestKeeping(box));
+void InlinePlacement::readByProduct(ValueId box, std::int32_t step) {
+  (*steps_)[step].operands.push_back(nestKeeping(box));
   noteKept(box, step);
 }
 
 /// By the nest of its first use, or by one of its own in front of that.
-void Planner::keepFor(const ir::Op &op, ValueId result, std::int32_t first) {
+void InlinePlacement::keepFor(const ir::Op &op, ValueId result, std::int32_t first) {
   const auto [nest, number] = nestToJoin(result, first);
   if (nest == nullptr) {
     keepBefore(result, first);
     return;
   }
-  giveBuffer(result);
+  plan_.giveBuffer(kernel_, result);
   nest->roots.insert(
       nest->roots.begin(),
       {.kind = Root::Kind::Keep, .value = result, .into = plan_.bufferOf[result.index()]});
@@ -233,7 +233,8 @@ void Planner::keepFor(const ir::Op &op, ValueId result, std::int32_t first) {
 }
 
 /// Where it is used, as often as it is.
-void Planner::computeInline(const ir::Op &op, ValueId result, const std::set<std::int32_t> &uses) {
+void InlinePlacement::computeInline(const ir::Op &op, ValueId result,
+                                    const std::set<std::int32_t> &uses) {
   points_.pullOperands(op, result);
   for (size_t i = 0; i < op.operands.size(); ++i) {
     for (const std::int32_t use : uses) noteUse(op.operand(i), use, takesBuffer(kernel_, op, i));
@@ -241,45 +242,45 @@ void Planner::computeInline(const ir::Op &op, ValueId result, const std::set<std
   }
 }
 
-Nest Planner::nestKeeping(ValueId value) {
-  giveBuffer(value);
+Nest InlinePlacement::nestKeeping(ValueId value) {
+  plan_.giveBuffer(kernel_, value);
   return {
       .space = kernel_.type(value).shape(),
       .roots = {{.kind = Root::Kind::Keep, .value = value, .into = plan_.bufferOf[value.index()]}}};
 }
 
-NestNumber Planner::keepBefore(ValueId value, std::int32_t step) {
-  std::vector<Step> &before = state_->before[step];
+NestNumber InlinePlacement::keepBefore(ValueId value, std::int32_t step) {
+  std::vector<Step> &before = steps_->before[step];
   before.insert(before.begin(),
                 {.kind = Step::Kind::Nest, .op = nullptr, .nest = nestKeeping(value)});
   return noteKept(value, step);
 }
 
 /// By a nest of its own in front of the step: its number.
-NestNumber Planner::noteKept(ValueId value, std::int32_t step) {
+NestNumber InlinePlacement::noteKept(ValueId value, std::int32_t step) {
   const ir::Op &op = *kernel_.definition(value);
   noteOperands(op, step);
-  const NestNumber number = static_cast<NestNumber>(stepCount()) + ++nestsBefore_;
+  const NestNumber number = static_cast<NestNumber>(steps_->count()) + ++nestsBefore_;
   points_.keepIn(number, value);
   points_.pullOperands(op, value);
   return number;
 }
 
 /// Keep a value by a nest that other values may join.
-void Planner::keepInPart(const ir::Op &op, ValueId result, std::int32_t step) {
+void InlinePlacement::keepInPart(const ir::Op &op, ValueId result, std::int32_t step) {
   const NestNumber number = keepBefore(result, step);
-  parts_.push_back({.step = step, .fromEnd = state_->before[step].size(), .number = number});
+  parts_.push_back({.step = step, .fromEnd = steps_->before[step].size(), .number = number});
   for (const ValueId operand : op.operands) partsUsing_[operand].insert(parts_.size());
 }
 
-void Planner::noteOperands(const ir::Op &op, std::int32_t step) {
+void InlinePlacement::noteOperands(const ir::Op &op, std::int32_t step) {
   for (size_t i = 0; i < op.operands.size(); ++i)
     noteUse(op.operand(i), step, takesBuffer(kernel_, op, i));
 }
 
 /// Whether an element of the value is computed, without a buffer between, from the load's element
 /// at another index.
-bool Planner::isMoved(const ir::Op &load, ValueId value) const {
+bool InlinePlacement::isMoved(const ir::Op &load, ValueId value) const {
   std::set<ValueId> seen;
   std::vector<ValueId> pending{value};
   while (!pending.empty()) {
@@ -303,7 +304,7 @@ bool Planner::isMoved(const ir::Op &load, ValueId value) const {
 
 /// Where the nest keeps a value, moves through that are not looked for: it is computed anew at
 /// another index, for its buffer is only read once the nest is over.
-bool Planner::isMovedIn(const Nest &nest, const ir::Op &load) const {
+bool InlinePlacement::isMovedIn(const Nest &nest, const ir::Op &load) const {
   return std::ranges::any_of(nest.roots, [&](const Root &root) {
     if (root.kind == Root::Kind::Keep) return true;
     return llvm::any_of(operandsOf(root), [&](ValueId value) { return isMoved(load, value); });
@@ -312,13 +313,14 @@ bool Planner::isMovedIn(const Nest &nest, const ir::Op &load) const {
 
 /// The first step with a write that comes after the load in the kernel, and before (or inside) a
 /// step that evaluates it; 0: none.
-std::int32_t Planner::firstWriteAfter(const ir::Op &op, size_t order,
-                                      const std::set<std::int32_t> &uses) const {
+std::int32_t InlinePlacement::firstWriteAfter(const ir::Op &op,
+                                              const std::set<std::int32_t> &uses) const {
+  const std::size_t order = steps_->order.at(&op);
   for (std::int32_t number = 1; number <= *uses.rbegin(); ++number) {
-    if (state_->written[static_cast<size_t>(number - 1)] <= order) continue;
+    if (steps_->written[static_cast<size_t>(number - 1)] <= order) continue;
     const bool crosses = number < *uses.rbegin();
     if (crosses) return number;
-    const Step &step = state_->steps[static_cast<size_t>(number - 1)];
+    const Step &step = (*steps_)[number];
     if (step.kind != Step::Kind::Nest) return number;
     for (const Root &root : step.nest.roots)
       if (root.kind == Root::Kind::Store &&

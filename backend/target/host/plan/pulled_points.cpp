@@ -1,7 +1,7 @@
 #include "backend/target/host/plan/pulled_points.h"
 
+#include "backend/target/host/plan/loop_plan.h"
 #include "backend/target/host/plan/nest_shape.h"
-#include "backend/target/host/plan/planner.h"
 
 #include <algorithm>
 #include <limits>
