@@ -12,6 +12,7 @@
 #include "backend/lower/memory/shared_ring.h"
 #include "backend/lower/memory/unseen_padding.h"
 #include "backend/lower/memory/view_values.h"
+#include "backend/lower/ops/phis.h"
 #include "backend/lower/source_lines.h"
 #include "backend/lower/values/arithmetic.h"
 #include "backend/lower/vocabulary.h"
@@ -28,8 +29,6 @@
 /// registers; a scalar is one value, which every thread of the block computes alike. Loops and
 /// branches of the kernel are those of every thread, since their conditions are scalars.
 namespace imbrex::lower {
-
-using Registers = llvm::SmallVector<llvm::Value *, 8>;
 
 /// The product of a matrix's columns (layout::LinearLayout) with an i32.
 llvm::Value *applyColumns(llvm::IRBuilder<> &builder, llvm::ArrayRef<layout::Bits> columns,
@@ -211,17 +210,6 @@ private:
   void emitLoadsIf(const ir::Op &op);
   void emitBreakIf(const ir::Op &op);
   void emitRoles(const ir::Op &op);
-  // Small elements of staged tiles several to a phi, as they lie in a register.
-  using Phis = std::vector<llvm::SmallVector<llvm::PHINode *, 8>>;
-  /// The values of several ways into one block.
-  struct Incoming {
-    llvm::BasicBlock *from;
-    std::vector<Registers> values;
-  };
-  Phis newPhis(llvm::ArrayRef<ir::ValueId> like);
-  static void addIncoming(const Phis &phis, const Incoming &incoming);
-  void definePhis(llvm::ArrayRef<ir::ValueId> values, const Phis &phis);
-  Incoming incomingFrom(llvm::BasicBlock *block, llvm::ArrayRef<ir::ValueId> values) const;
   void enterLoop(const ir::Op &op);
   void leaveLoop(const ir::Op &op);
   void settleReaders();

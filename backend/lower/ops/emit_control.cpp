@@ -7,86 +7,11 @@
 
 #include <utility>
 
-/// Loops and branches, which all threads of a block go through together: what crosses their borders
-/// is a phi for each register.
+/// Loops and branches, which all threads of a block go through together.
 namespace imbrex::lower {
 
 using ir::ValueId;
 using llvm::Value;
-
-// --- phis ---
-
-namespace {
-
-/// Elements that go into a register together.
-std::size_t elementsTogether(const Emitter &e, ValueId value) {
-  constexpr std::int64_t kRegisterBits = 32;
-  if (!e.stagedTiles.contains(value) || e.type(value).isPointerTile()) return 1;
-  const std::int64_t bits = ir::info(e.type(value).element()).bits; // a bool is one in a register
-  if (bits != 8 && bits != 16) return 1;
-  const auto together = static_cast<std::size_t>(kRegisterBits / bits);
-  return e.registerCount(value) % together == 0 ? together : 1;
-}
-
-Value *together(llvm::IRBuilder<> &b, llvm::ArrayRef<Value *> elements) {
-  return b.CreateBitCast(vectorOf(b, elements), b.getInt32Ty());
-}
-
-} // namespace
-
-Emitter::Phis Emitter::newPhis(llvm::ArrayRef<ValueId> like) {
-  Phis phis;
-  for (const ValueId value : like) {
-    auto &registers = phis.emplace_back();
-    const std::size_t elements = elementsTogether(*this, value);
-    llvm::Type *const of = elements == 1 ? laneType(type(value)) : b.getInt32Ty();
-    for (std::size_t r = 0; r < registerCount(value) / elements; ++r)
-      registers.push_back(b.CreatePHI(of, 2));
-  }
-  return phis;
-}
-
-void Emitter::addIncoming(const Phis &phis, const Incoming &incoming) {
-  llvm::IRBuilder<> end(incoming.from);
-  if (llvm::Instruction *last = incoming.from->getTerminator()) end.SetInsertPoint(last);
-  for (std::size_t i = 0; i < phis.size(); ++i) {
-    llvm::ArrayRef<Value *> values = incoming.values[i];
-    const std::size_t elements = phis[i].empty() ? 1 : values.size() / phis[i].size();
-    for (llvm::PHINode *const phi : phis[i]) {
-      phi->addIncoming(elements == 1 ? values[0] : together(end, values.take_front(elements)),
-                       incoming.from);
-      values = values.drop_front(elements);
-    }
-  }
-}
-
-void Emitter::definePhis(llvm::ArrayRef<ValueId> values, const Phis &phis) {
-  for (std::size_t i = 0; i < phis.size(); ++i) {
-    const std::size_t elements = elementsTogether(*this, values[i]);
-    if (elements == 1) {
-      define(values[i], Registers(phis[i].begin(), phis[i].end()));
-      continue;
-    }
-    auto *const vector =
-        llvm::FixedVectorType::get(laneType(type(values[i])), static_cast<unsigned>(elements));
-    Registers registers;
-    for (llvm::PHINode *const phi : phis[i]) {
-      Value *const all = b.CreateBitCast(phi, vector);
-      for (std::size_t e = 0; e < elements; ++e)
-        registers.push_back(b.CreateExtractElement(all, e));
-    }
-    define(values[i], std::move(registers));
-  }
-}
-
-Emitter::Incoming Emitter::incomingFrom(llvm::BasicBlock *block,
-                                        llvm::ArrayRef<ValueId> values) const {
-  Incoming incoming{.from = block, .values = {}};
-  for (const ValueId value : values) incoming.values.push_back(registers(value));
-  return incoming;
-}
-
-// --- loops ---
 
 namespace {
 
@@ -149,9 +74,9 @@ void Emitter::leaveLoop(const ir::Op &op) {
   const LoopFrame frame = std::move(loops_.back());
   loops_.pop_back();
   b.SetInsertPoint(frame.exit);
-  const Phis results = newPhis(op.results);
+  const Phis results = newPhis(*this, op.results);
   for (const Incoming &incoming : frame.leaving) addIncoming(results, incoming);
-  definePhis(op.results, results);
+  definePhis(*this, op.results, results);
   order.addPending(frame.pending);
   order.enterLoop(op.regions[0]);
 }
@@ -237,10 +162,10 @@ void Emitter::emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Reg
   llvm::PHINode *trip = b.CreatePHI(counted, 2), *index = b.CreatePHI(indexed, 2);
   trip->addIncoming(trips.first, before);
   index->addIncoming(low, before);
-  const Phis carried = newPhis(carriedArguments);
+  const Phis carried = newPhis(*this, carriedArguments);
   addIncoming(carried, {.from = before, .values = values.vec()});
   if (whole_) whole_->enter(before);
-  definePhis(carriedArguments, carried);
+  definePhis(*this, carriedArguments, carried);
   Value *now = index;
   for (std::int64_t i = 0; i < trips.together; ++i) {
     define(body.arguments[0], {countsIn32Bits(op) ? widened(now) : now});
@@ -254,9 +179,9 @@ void Emitter::emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Reg
   llvm::BasicBlock *const end = b.GetInsertBlock();
   trip->addIncoming(next, end);
   index->addIncoming(now, end);
-  addIncoming(carried, incomingFrom(end, yielded(body)));
+  addIncoming(carried, incomingFrom(*this, end, yielded(body)));
   if (whole_) whole_->repeat();
-  loops_.back().leaving.push_back(incomingFrom(end, yielded(body)));
+  loops_.back().leaving.push_back(incomingFrom(*this, end, yielded(body)));
   b.CreateCondBr(b.CreateICmpULT(next, trips.end), loop, loops_.back().exit);
   leaveLoop(op);
 }
@@ -275,11 +200,11 @@ void Emitter::emitWhile(const ir::Op &op) {
   llvm::BasicBlock *const before = b.GetInsertBlock(), *const loop = newBlock("while");
   b.CreateBr(loop);
   b.SetInsertPoint(loop);
-  const Phis carried = newPhis(body.arguments);
-  addIncoming(carried, incomingFrom(before, op.operands));
-  definePhis(body.arguments, carried);
+  const Phis carried = newPhis(*this, body.arguments);
+  addIncoming(carried, incomingFrom(*this, before, op.operands));
+  definePhis(*this, body.arguments, carried);
   emitBlock(body);
-  addIncoming(carried, incomingFrom(b.GetInsertBlock(), yielded(body)));
+  addIncoming(carried, incomingFrom(*this, b.GetInsertBlock(), yielded(body)));
   b.CreateBr(loop);
   leaveLoop(op);
 }
@@ -295,7 +220,7 @@ void Emitter::emitBreakIf(const ir::Op &op) {
   llvm::BasicBlock *const stays = newBlock("stays");
   LoopFrame &loop = loops_.back();
   loop.leaving.push_back(
-      incomingFrom(b.GetInsertBlock(), llvm::ArrayRef(op.operands).drop_front()));
+      incomingFrom(*this, b.GetInsertBlock(), llvm::ArrayRef(op.operands).drop_front()));
   noteReaders();
   b.CreateCondBr(agreed(scalar(op.operand(0))), loop.exit, stays);
   b.SetInsertPoint(stays);
@@ -334,7 +259,7 @@ void Emitter::emitIf(const ir::Op &op) {
     shared.setReaders(readers);
     const bool isThere = i < op.regions.size() && !op.regions[i].ops.empty();
     if (isThere) emitBlock(op.regions[i]);
-    ends.push_back(incomingFrom(b.GetInsertBlock(),
+    ends.push_back(incomingFrom(*this, b.GetInsertBlock(),
                                 isThere ? yielded(op.regions[i]) : llvm::ArrayRef<ValueId>()));
     b.CreateBr(after);
     order.addPending(pendingAfter);
@@ -343,9 +268,9 @@ void Emitter::emitIf(const ir::Op &op) {
     readersAfter = shared.readers();
   }
   b.SetInsertPoint(after);
-  const Phis results = newPhis(op.results);
+  const Phis results = newPhis(*this, op.results);
   for (const Incoming &end : ends) addIncoming(results, end);
-  definePhis(op.results, results);
+  definePhis(*this, op.results, results);
 }
 
 // --- roles ---
