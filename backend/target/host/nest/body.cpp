@@ -7,23 +7,14 @@ namespace imbrex::host {
 using ir::OpKind;
 using llvm::Value;
 
-AtDepth::AtDepth(Body &body, std::int32_t depth) : builder_(body.b_), saved_(builder_.saveIP()) {
-  if (depth < body.innermost())
-    builder_.SetInsertPoint(body.anchors_[static_cast<size_t>(depth + 1)]);
-}
-
-AtDepth::~AtDepth() { builder_.restoreIP(saved_); }
-
 void Body::setWidth(std::int32_t width) {
-  width_ = width;
+  restart(width);
   memo_.clear();
-  splats_.clear();
 }
 
 void Body::setAssumesInside(bool assumes) {
   assumesInside_ = assumes;
-  memo_.clear();
-  splats_.clear();
+  setWidth(width());
 }
 
 Value *Body::takeAssumptions() {
@@ -40,47 +31,6 @@ PointId Body::intern(const Point &point) {
   if (isNew) points_.push_back(point);
   return found->second;
 }
-
-Value *Body::plus(Value *x, Value *y) {
-  const auto isZero = [](Value *value) {
-    const auto *constant = llvm::dyn_cast<llvm::Constant>(value);
-    return constant && constant->isNullValue();
-  };
-  if (isZero(y)) return x;
-  return isZero(x) ? y : b_.CreateAdd(x, y);
-}
-
-Value *Body::times(Value *x, Value *y) {
-  const auto isOne = [](Value *value) {
-    const auto *constant = llvm::dyn_cast<llvm::Constant>(value);
-    return constant && constant->isOneValue();
-  };
-  if (isOne(y)) return x;
-  return isOne(x) ? y : b_.CreateMul(x, y);
-}
-
-Value *Body::laneSteps(llvm::Type *element, std::int64_t step) {
-  llvm::SmallVector<llvm::Constant *, 64> steps;
-  for (std::int64_t lane = 0; lane < width_; ++lane)
-    steps.push_back(
-        llvm::ConstantInt::get(element, static_cast<std::uint64_t>(lane * step), false, true));
-  return llvm::ConstantVector::get(steps);
-}
-
-Value *Body::vector(const Lanes &lanes) {
-  if (lanes.isVector || width_ == 1) return lanes.value;
-  const AtDepth at(*this, lanes.depth);
-  Value *&splat = splats_[{lanes.value, lanes.depth}];
-  if (!splat) splat = b_.CreateVectorSplat(static_cast<unsigned>(width_), lanes.value);
-  if (lanes.step == 0) return splat;
-  return b_.CreateAdd(splat, laneSteps(lanes.value->getType(), lanes.step));
-}
-
-Value *Body::vector(const Coordinate &c) {
-  return vector(Lanes{c.value, c.isVector, c.step, c.depth});
-}
-
-Value *Body::vectorHere(const Lanes &lanes) { return vector(lanes); }
 
 Value *Body::takeChecks() {
   Value *all = nullptr;

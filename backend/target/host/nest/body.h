@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/target/host/host_emitter.h"
+#include "backend/target/host/nest/lane_arithmetic.h"
 #include "llvm/ADT/DenseMap.h"
 
 #include <map>
@@ -12,17 +12,10 @@ namespace imbrex::host {
 
 using PointId = std::uint32_t;
 
-class Body {
+class Body : public LaneArithmetic {
 public:
-  /// `anchors[d + 1]`: code of depth d goes before it; code of a deeper one to the builder's end of
-  /// block, which `innermost` is.
-  Body(HostEmitter &emitter, std::int32_t width)
-      : f_(emitter), b_(emitter.builder), width_(width) {}
+  using LaneArithmetic::LaneArithmetic;
 
-  std::int32_t width() const { return width_; }
-  std::int32_t innermost() const { return static_cast<std::int32_t>(anchors_.size()) - 1; }
-  void pushLevel(llvm::Instruction *anchor) { anchors_.push_back(anchor); }
-  void popLevel() { anchors_.pop_back(); }
   /// From here on points have so many lanes; what was computed for others is forgotten.
   void setWidth(std::int32_t width);
   /// The trips of the inner loop, for the check that offsets do not wrap inside it.
@@ -44,8 +37,7 @@ public:
 
   Lanes read(ir::ValueId value, PointId at);
   /// The operands that an op with effect needs, at the builder's place.
-  llvm::Value *readVector(ir::ValueId value, PointId at) { return vectorHere(read(value, at)); }
-  llvm::Value *vectorHere(const Lanes &lanes);
+  llvm::Value *readVector(ir::ValueId value, PointId at) { return vector(read(value, at)); }
 
   Lanes loadBuffer(const ScratchTile &buffer, llvm::Value *address, PointId at);
   void storeBuffer(const ScratchTile &buffer, llvm::Value *address, PointId at, const Lanes &lanes);
@@ -66,7 +58,6 @@ public:
   }
 
 private:
-  friend class AtDepth;
   using MemoKey = std::pair<std::uint32_t, PointId>;
   using CoordinateKey = std::tuple<llvm::Value *, bool, std::int64_t, llvm::Value *>;
 
@@ -109,15 +100,11 @@ private:
   ViewAccess viewAccess(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box, PointId at);
   const llvm::SmallVector<llvm::Value *, 5> &boxStart(const ir::Op &op, size_t firstCoordinate,
                                                       const ir::Shape &box);
-  Lanes within(const Coordinate &where, llvm::Value *start, llvm::Value *extent);
   void assumeInside(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box);
   void assumeAligned(ir::ValueId view, const ir::Op &op, PointId at);
-  Lanes both(const Lanes &x, const Lanes &y);
   Lanes viewAddress(ir::ValueId view, const Lanes &element);
   Lanes readNibbles(ir::ValueId view, const ViewAccess &access);
   void writeNibble(ir::ValueId view, const ViewAccess &access, llvm::Value *value);
-  Lanes scaleLanes(const Lanes &x, llvm::Value *by);
-  Lanes addLanes(const Lanes &x, const Lanes &y);
 
   // Where an op's operand is read, given where its result is (emit_shape.cpp).
   PointId broadcastPoint(const ir::Op &op, PointId at);
@@ -128,44 +115,15 @@ private:
   PointId slicePoint(const ir::Op &op, PointId at);
   PointId flipPoint(const ir::Op &op, PointId at);
 
-  Coordinate constant(std::int64_t value);
-  Coordinate addConstant(const Coordinate &c, std::int64_t by);
-  Coordinate scale(const Coordinate &c, std::int64_t by);
-  Coordinate add(const Coordinate &a, const Coordinate &b);
-  /// For indices from 0; `crosses`: whether lanes may lie in different runs of `by`.
-  bool crosses(const Coordinate &c, std::int64_t by) const;
-  Coordinate quotient(const Coordinate &c, std::int64_t by);
-  Coordinate remainder(const Coordinate &c, std::int64_t by);
-  /// Bring an index into 0 … extent - 1.
-  Coordinate clamp(const Coordinate &c, std::int64_t extent);
-  Coordinate linear(llvm::ArrayRef<std::int64_t> extents, llvm::ArrayRef<Coordinate> point);
-  Lanes asLanes(const Coordinate &c) { return {c.value, c.isVector, c.step, c.depth}; }
-
-  llvm::Value *vector(const Lanes &lanes); // at its own depth
-  llvm::Value *vector(const Coordinate &coordinate);
-  /// A sum or product of integers, without an instruction where it is an operand: what LLVM need
-  /// not see it need not remove.
-  llvm::Value *plus(llvm::Value *x, llvm::Value *y);
-  llvm::Value *times(llvm::Value *x, llvm::Value *y);
-  llvm::Value *laneSteps(llvm::Type *element, std::int64_t step);
   Lanes extendTo64(const Lanes &offset, ir::ValueId value, PointId at);
-  Lanes uniform(llvm::Value *value, std::int32_t depth = -1) {
-    return {.value = value, .depth = depth};
-  }
-
-  HostEmitter &f_;
-  llvm::IRBuilder<> &b_;
-  std::int32_t width_;
   std::int64_t innerTrips_ = 0;
   bool assumesInside_ = false;
   llvm::ArrayRef<ReadAhead> ahead_;
   std::vector<llvm::Value *> assumptions_;
   std::set<const ir::Op *> assumedInside_, assumedAligned_;
-  std::vector<llvm::Instruction *> anchors_;
   std::vector<Point> points_;
   std::map<std::vector<CoordinateKey>, PointId> pointIds_;
   llvm::DenseMap<MemoKey, Lanes> memo_;
-  llvm::DenseMap<std::pair<llvm::Value *, std::int32_t>, llvm::Value *> splats_;
   std::map<const ir::Op *, llvm::SmallVector<llvm::Value *, 5>> boxStarts_;
   struct Check {
     ir::ValueId value;
@@ -177,18 +135,5 @@ private:
 
 /// Whether a store asks for its data to go past the caches.
 bool isStreamed(const ir::Op &op);
-
-/// Puts the builder where code of a depth belongs, and back to the end of its block.
-class AtDepth {
-public:
-  AtDepth(Body &body, std::int32_t depth);
-  ~AtDepth();
-  AtDepth(const AtDepth &) = delete;
-  AtDepth &operator=(const AtDepth &) = delete;
-
-private:
-  llvm::IRBuilder<> &builder_;
-  llvm::IRBuilderBase::InsertPoint saved_;
-};
 
 } // namespace imbrex::host

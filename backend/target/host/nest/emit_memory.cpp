@@ -50,7 +50,7 @@ Value *Body::readMany(llvm::Type *memory, const Access &access, Value *off) {
                          : b_.CreateAlignedLoad(vectorType, first, alignmentOf(memory));
     return isReversed ? b_.CreateShuffleVector(loaded, reverse) : loaded;
   }
-  return b_.CreateMaskedGather(vectorType, vectorHere(addressLanes(access.address)),
+  return b_.CreateMaskedGather(vectorType, vector(addressLanes(access.address)),
                                alignmentOf(memory), mask, off);
 }
 
@@ -141,8 +141,7 @@ void Body::writeMemory(const ir::Type &type, const Access &access, const Lanes &
     else
       b_.CreateAlignedStore(data, access.address.value, alignmentOf(memory));
   } else {
-    b_.CreateMaskedScatter(data, vectorHere(addressLanes(access.address)), alignmentOf(memory),
-                           mask);
+    b_.CreateMaskedScatter(data, vector(addressLanes(access.address)), alignmentOf(memory), mask);
   }
 }
 
@@ -221,30 +220,6 @@ Lanes Body::extendTo64(const Lanes &offset, ir::ValueId value, PointId at) {
           .depth = offset.depth};
 }
 
-Lanes Body::scaleLanes(const Lanes &x, Value *by) {
-  const auto *constant = llvm::dyn_cast<llvm::ConstantInt>(by);
-  const bool staysAffine = !x.isVector && (x.step == 0 || constant);
-  Value *value = staysAffine ? x.value : vector(x);
-  const AtDepth position(*this, x.depth);
-  Value *factor = staysAffine ? by : b_.CreateVectorSplat(static_cast<unsigned>(width_), by);
-  return {.value = times(value, factor),
-          .isVector = !staysAffine,
-          .step = staysAffine && x.step != 0 ? x.step * constant->getSExtValue() : 0,
-          .depth = x.depth};
-}
-
-Lanes Body::addLanes(const Lanes &x, const Lanes &y) {
-  const bool isVector = x.isVector || y.isVector;
-  Value *first = isVector ? vector(x) : x.value;
-  Value *second = isVector ? vector(y) : y.value;
-  const std::int32_t depth = std::max(x.depth, y.depth);
-  const AtDepth position(*this, depth);
-  return {.value = plus(first, second),
-          .isVector = isVector && width_ > 1,
-          .step = isVector ? 0 : x.step + y.step,
-          .depth = depth};
-}
-
 namespace {
 
 llvm::Type *pointersLike(Value *integers, llvm::PointerType *pointer) {
@@ -275,7 +250,7 @@ std::function<void()> Body::prepareStore(const ir::Op &op, PointId at) {
     const ViewAccess access = viewAccess(op, 2, f_.type(tile).shape(), at);
     const Lanes value = read(tile, at);
     if (f_.type(tile).element() == ir::ElementKind::F4E2M1)
-      return [=, this] { writeNibble(view, access, vectorHere(value)); };
+      return [=, this] { writeNibble(view, access, vector(value)); };
     const Lanes address = viewAddress(view, access.element);
     const bool isStreaming = assumesInside_ && isStreamed(op);
     if (isStreaming) assumeAligned(view, op, at);

@@ -22,10 +22,10 @@ std::function<void()> NestEmitter::evaluateReduce(const Root &root, PointId at, 
   Value *index = nullptr;
   if (isArg(attrs.combine)) {
     const Coordinate &c = body_.point(at)[static_cast<size_t>(attrs.axis)];
-    Value *wideIndex = body_.vectorHere({c.value, c.isVector, c.step, c.depth});
+    Value *wideIndex = body_.vector(c);
     index = b_.CreateTrunc(wideIndex, lanesLike(wideIndex->getType(), f_.i32));
   }
-  Value *value = emitCast(b_, element, wide, {}, body_.vectorHere(lanes), f_.natives);
+  Value *value = emitCast(b_, element, wide, {}, body_.vector(lanes), f_.natives);
   if (isAlongInner(root)) {
     const auto found = std::ranges::find(accumulators_, &root, &Accumulator::root);
     llvm::AllocaInst *to = copy < 0 ? found->restValue : found->values[static_cast<size_t>(copy)];
@@ -50,7 +50,7 @@ std::function<void()> NestEmitter::evaluateReduce(const Root &root, PointId at, 
     return f_.plan.bufferOf[root.op->result(result).index()];
   };
   const auto load = [&](BufferId buffer) {
-    return body_.vectorHere(
+    return body_.vector(
         body_.loadBuffer(f_.plan.buffers[buffer.index()], f_.bufferAddress(buffer), into));
   };
   const auto store = [&](BufferId buffer, Value *x) {

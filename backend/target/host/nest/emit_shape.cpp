@@ -3,105 +3,11 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <numeric>
 
 /// Ops that only move elements: the result at a point is an operand at another point.
 namespace imbrex::host {
 
 using llvm::Value;
-
-// --- indices ---
-
-Coordinate Body::constant(std::int64_t value) {
-  return {.value = f_.index(value), .start = f_.index(value), .multiple = value};
-}
-
-Coordinate Body::addConstant(const Coordinate &c, std::int64_t by) {
-  return by == 0 ? c : add(c, constant(by));
-}
-
-Coordinate Body::add(const Coordinate &a, const Coordinate &b) {
-  Coordinate result{.value = nullptr,
-                    .isVector = a.isVector || b.isVector,
-                    .step = a.step + b.step,
-                    .depth = std::max(a.depth, b.depth),
-                    .multiple = std::gcd(a.multiple, b.multiple)};
-  Value *x = result.isVector ? vector(a) : a.value;
-  Value *y = result.isVector ? vector(b) : b.value;
-  if (a.start && b.start) {
-    result.startDepth = std::max(a.startDepth, b.startDepth);
-    const AtDepth outside(*this, result.startDepth);
-    result.start = plus(a.start, b.start);
-  }
-  const AtDepth position(*this, result.depth);
-  result.value = plus(x, y);
-  if (result.isVector) result.step = 0;
-  return result;
-}
-
-Coordinate Body::scale(const Coordinate &c, std::int64_t by) {
-  if (by == 1) return c;
-  if (by == 0) return constant(0);
-  const auto multiply = [&](Value *x, std::int32_t depth) {
-    const AtDepth position(*this, depth);
-    return b_.CreateMul(x, llvm::ConstantInt::getSigned(x->getType(), by));
-  };
-  return {.value = multiply(c.value, c.depth),
-          .isVector = c.isVector,
-          .step = c.step * by,
-          .depth = c.depth,
-          .start = c.start ? multiply(c.start, c.startDepth) : nullptr,
-          .startDepth = c.startDepth,
-          .multiple = c.multiple * by};
-}
-
-bool Body::crosses(const Coordinate &c, std::int64_t by) const {
-  if (c.isVector || c.step < 0) return true;
-  return std::gcd(c.multiple, by) <= (width_ - 1) * c.step;
-}
-
-Coordinate Body::quotient(const Coordinate &c, std::int64_t by) {
-  if (by == 1) return c;
-  const bool isUniform = !crosses(c, by);
-  Value *x = isUniform ? c.value : vector(c);
-  const AtDepth position(*this, c.depth);
-  Value *divisor = llvm::ConstantInt::getSigned(x->getType(), by);
-  return {.value = b_.CreateUDiv(x, divisor), .isVector = !isUniform, .depth = c.depth};
-}
-
-Coordinate Body::remainder(const Coordinate &c, std::int64_t by) {
-  if (by == 1) return constant(0);
-  const bool isAffine = !crosses(c, by);
-  Value *x = isAffine ? c.value : vector(c);
-  const AtDepth position(*this, c.depth);
-  Value *divisor = llvm::ConstantInt::getSigned(x->getType(), by);
-  return {.value = b_.CreateURem(x, divisor),
-          .isVector = !isAffine,
-          .step = isAffine ? c.step : 0,
-          .depth = c.depth,
-          .multiple = isAffine ? std::gcd(c.multiple, by) : 1};
-}
-
-Coordinate Body::clamp(const Coordinate &c, std::int64_t extent) {
-  Value *x = c.step == 0 ? c.value : vector(c);
-  const AtDepth position(*this, c.depth);
-  Value *low = llvm::ConstantInt::getSigned(x->getType(), 0);
-  Value *high = llvm::ConstantInt::getSigned(x->getType(), extent - 1);
-  Value *raised = b_.CreateSelect(b_.CreateICmpSLT(x, low), low, x);
-  return {.value = b_.CreateSelect(b_.CreateICmpSGT(raised, high), high, raised),
-          .isVector = x->getType()->isVectorTy(),
-          .depth = c.depth};
-}
-
-Coordinate Body::linear(llvm::ArrayRef<std::int64_t> extents, llvm::ArrayRef<Coordinate> point) {
-  Coordinate result = constant(0);
-  std::int64_t stride = 1;
-  for (size_t axis = extents.size(); axis-- > 0;) {
-    if (extents[axis] > 1) result = add(scale(point[axis], stride), result);
-    stride *= extents[axis];
-  }
-  return result;
-}
 
 // --- points ---
 

@@ -3,7 +3,6 @@
 #include "backend/target/host/nest/body.h"
 
 #include <algorithm>
-#include <limits>
 
 /// Boxes of views: which element of memory an index of the box is, and whether it lies inside.
 namespace imbrex::host {
@@ -26,42 +25,6 @@ const llvm::SmallVector<Value *, 5> &Body::boxStart(const ir::Op &op, size_t fir
     entry->second.push_back(start);
   }
   return entry->second;
-}
-
-/// Whether each lane's index, `start` + where, is in 0 … extent - 1. Negative ones are large as
-/// unsigned ones. `where` is an index of the box, hence small: its lanes are compared as 32 bits
-/// with bounds that the inner loop does not change.
-Lanes Body::within(const Coordinate &where, Value *start, Value *extent) {
-  const bool isUniform = !where.isVector && where.step == 0;
-  if (isUniform) {
-    const AtDepth position(*this, where.depth);
-    return uniform(b_.CreateICmpULT(plus(where.value, start), extent), where.depth);
-  }
-  Value *low = nullptr, *count = nullptr;
-  {
-    // Inside are where = low … low + count - 1.
-    const AtDepth position(*this, -1);
-    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-    const auto clamp = [&](Value *x) {
-      Value *raised = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, f_.index(0));
-      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, raised, f_.index(kMost));
-    };
-    Value *first = clamp(b_.CreateNeg(start)), *last = clamp(b_.CreateSub(extent, start));
-    Value *empty = b_.CreateICmpSGE(first, last);
-    Value *length = b_.CreateSelect(empty, f_.index(0), b_.CreateSub(last, first));
-    const auto splat = [&](Value *x) {
-      Value *narrow = b_.CreateTrunc(x, f_.i32);
-      return width_ == 1 ? narrow : b_.CreateVectorSplat(static_cast<unsigned>(width_), narrow);
-    };
-    low = splat(first);
-    count = splat(length);
-  }
-  const AtDepth position(*this, where.depth);
-  Lanes narrow = asLanes(where);
-  narrow.value = b_.CreateTrunc(where.value, lanesLike(where.value->getType(), f_.i32));
-  return {.value = b_.CreateICmpULT(b_.CreateSub(vector(narrow), low), count),
-          .isVector = true,
-          .depth = where.depth};
 }
 
 /// The condition under which a whole box is inside, for the version of a loop that has no masks.
@@ -101,16 +64,6 @@ void Body::assumeAligned(ir::ValueId view, const ir::Op &op, PointId) {
   }
   Value *low = b_.CreateAnd(bits, f_.index(width_ * bytes - 1));
   assumptions_.push_back(b_.CreateICmpEQ(low, f_.index(0)));
-}
-
-Lanes Body::both(const Lanes &x, const Lanes &y) {
-  if (!x.value) return y;
-  const bool isOne = !x.isVector && !y.isVector;
-  Value *first = isOne ? x.value : vector(x);
-  Value *second = isOne ? y.value : vector(y);
-  const std::int32_t depth = std::max(x.depth, y.depth);
-  const AtDepth position(*this, depth);
-  return {.value = b_.CreateAnd(first, second), .isVector = !isOne && width_ > 1, .depth = depth};
 }
 
 Body::ViewAccess Body::viewAccess(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box,
