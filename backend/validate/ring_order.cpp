@@ -49,44 +49,25 @@ Condition conditionOf(const schedule::Guard &guard) {
           .than = guard.than};
 }
 
-class OrderReader {
+using Conditions = std::set<Condition>;
+/// What one op does, and on what it depends that it does.
+struct Events {
+  std::vector<RingEvent> events;
+  Conditions conditions = {};
+};
+
+/// The steps of an order while they are written down. Events that depend on conditions are pending
+/// until something comes that does not.
+class OrderWriter {
 public:
-  OrderReader(const KernelSchedule &schedule, const Kernel &kernel, const machine::Machine &machine)
-      : schedule_(schedule), program_(schedule.program), kernel_(kernel), machine_(machine),
-        copies_(machine.asyncCopies) {}
-
-  RingOrder run() {
+  explicit OrderWriter(const machine::AsyncCopies &copies) : copies_(copies) {
     order_.steps.resize(2);
-    if (countsCopies()) awaitAllAtEnd();
-    if (!copies_.areGrouped) leastOfGroup_ = leastCopiesOfGroup();
-    std::size_t at = makeBarriers(kBeginning);
-    // Of threads that do the same but that one of them loads, the one does what the others do too.
-    at = rolesOf(kernel_) ? roles(at) : ops(program_.roles.front().body, at);
-    link(flush(at), end_);
-    return std::move(order_);
   }
 
-private:
-  using Conditions = std::set<Condition>;
-  /// What one op does, and on what it depends that it does.
-  struct Events {
-    std::vector<RingEvent> events;
-    Conditions conditions = {};
-  };
-
-  bool countsCopies() const {
-    return llvm::any_of(schedule_.rings, [&](ValueId ring) {
-      return analysis::copiesOf(kernel_, ring, machine_).areInLaneOrder;
-    });
-  }
-
-  /// Copies that are counted may not outlive their threads.
-  void awaitAllAtEnd() {
+  std::size_t newStep() {
     order_.steps.emplace_back();
-    end_ = order_.steps.size() - 1;
-    link(step(end_, RingEvent{RingEventKind::Wait, 0}), kEnd);
+    return order_.steps.size() - 1;
   }
-
   std::size_t step(std::size_t from, std::optional<RingEvent> event = {}, bool isCertain = true) {
     // A copy of a thread's own may be masked; those in the order of lanes are made in any case.
     const bool isMasked = event && event->kind == RingEventKind::Copy && !copies_.areInLaneOrder;
@@ -96,6 +77,94 @@ private:
     return order_.steps.size() - 1;
   }
   void link(std::size_t from, std::size_t to) { order_.steps[from].next.push_back(to); }
+  void add(Events events) { pending_.push_back(std::move(events)); }
+
+  /// What is pending: for each choice of the sets of conditions that hold, what is done then.
+  std::size_t flush(std::size_t from) {
+    if (pending_.empty()) return from;
+    const std::vector<Events> pending = std::move(pending_);
+    pending_.clear();
+    // The code may compute a condition that is another one and more as one of its own, and nothing
+    // tells that it implies the other: each set is taken to hold or not by itself.
+    std::set<Conditions> different;
+    for (const Events &one : pending)
+      if (!one.conditions.empty()) different.insert(one.conditions);
+    const std::vector<Conditions> sets(different.begin(), different.end());
+    constexpr std::size_t kMostSets = 6;
+    if (sets.size() > kMostSets) return apart(pending, from);
+    const auto isOfThread = [](const Conditions &conditions) {
+      return llvm::all_of(conditions, [](const Condition &one) { return one.isOfThread(); });
+    };
+    const std::size_t join = newStep();
+    const std::uint64_t all = std::uint64_t{1} << sets.size();
+    for (std::uint64_t holding = 0; holding < all; ++holding) {
+      const auto holds = [&](const Conditions &of) {
+        return of.empty() || (holding >> (llvm::find(sets, of) - sets.begin()) & 1) != 0;
+      };
+      const bool isCertain = holding + 1 == all && llvm::all_of(sets, isOfThread);
+      std::size_t at = from;
+      for (const Events &one : pending)
+        if (holds(one.conditions))
+          for (const RingEvent &event : one.events) at = step(at, event, isCertain);
+      link(at, join);
+    }
+    return join;
+  }
+
+  /// Of a body, if it may turn out not to run.
+  void enter(bool isAvoidable) { avoidable_ += isAvoidable; }
+  void leave(bool isAvoidable) { avoidable_ -= isAvoidable; }
+
+  RingOrder take() { return std::move(order_); }
+
+protected:
+  const machine::AsyncCopies &copies_;
+
+private:
+  /// The same of too many conditions: each op by itself.
+  std::size_t apart(llvm::ArrayRef<Events> pending, std::size_t at) {
+    for (const Events &one : pending) {
+      const std::size_t from = at;
+      for (const RingEvent &event : one.events) at = step(at, event, one.conditions.empty());
+      at = step(at);
+      if (!one.conditions.empty()) link(from, at);
+    }
+    return at;
+  }
+
+  RingOrder order_;
+  std::int32_t avoidable_ = 0; // bodies around that may turn out not to run
+  std::vector<Events> pending_;
+};
+
+class OrderReader : private OrderWriter {
+public:
+  OrderReader(const KernelSchedule &schedule, const Kernel &kernel, const machine::Machine &machine)
+      : OrderWriter(machine.asyncCopies), schedule_(schedule), program_(schedule.program),
+        kernel_(kernel), machine_(machine) {}
+
+  RingOrder run() {
+    if (countsCopies()) awaitAllAtEnd();
+    if (!copies_.areGrouped) leastOfGroup_ = leastCopiesOfGroup();
+    std::size_t at = makeBarriers(kBeginning);
+    // Of threads that do the same but that one of them loads, the one does what the others do too.
+    at = rolesOf(kernel_) ? roles(at) : ops(program_.roles.front().body, at);
+    link(flush(at), end_);
+    return take();
+  }
+
+private:
+  bool countsCopies() const {
+    return llvm::any_of(schedule_.rings, [&](ValueId ring) {
+      return analysis::copiesOf(kernel_, ring, machine_).areInLaneOrder;
+    });
+  }
+
+  /// Copies that are counted may not outlive their threads.
+  void awaitAllAtEnd() {
+    end_ = newStep();
+    link(step(end_, RingEvent{RingEventKind::Wait, 0}), kEnd);
+  }
 
   /// From a step through operations to the last one, behind which some may be pending.
   std::size_t ops(llvm::ArrayRef<ScheduleOp> body, std::size_t at) {
@@ -204,11 +273,10 @@ private:
   std::size_t loop(const ScheduleOp &op, std::size_t from) {
     const bool isAvoidable = kindOf(op.trips) == TripsKind::LoopWithoutTrips; // all can see that
     const std::size_t head = step(from);
-    order_.steps.emplace_back();
-    const std::size_t exit = order_.steps.size() - 1;
-    avoidable_ += isAvoidable;
+    const std::size_t exit = newStep();
+    enter(isAvoidable);
     const std::size_t last = flush(ops(op.body, head));
-    avoidable_ -= isAvoidable;
+    leave(isAvoidable);
     link(last, head);
     link(kindOf(op.trips) == TripsKind::LoopWithTrips ? last : head, exit);
     return exit;
@@ -216,11 +284,10 @@ private:
 
   /// The bodies of an if, or what stands behind an op that may leave a body.
   std::size_t branches(llvm::ArrayRef<ScheduleOp> bodies, std::size_t from) {
-    order_.steps.emplace_back();
-    const std::size_t join = order_.steps.size() - 1;
+    const std::size_t join = newStep();
     // A condition may turn out to be constant.
     const bool isAvoidable = !isRest(bodies.front());
-    avoidable_ += isAvoidable;
+    enter(isAvoidable);
     llvm::SmallVector<std::size_t, 2> starts, ends;
     for (const ScheduleOp &body : bodies) {
       starts.push_back(step(from));
@@ -231,15 +298,14 @@ private:
     for (std::size_t i = 0; i < starts.size(); ++i)
       for (std::size_t k = 0; k < starts.size(); ++k)
         if (i != k) link(ends[i], starts[k]);
-    avoidable_ -= isAvoidable;
+    leave(isAvoidable);
     link(from, join); // where no lane needs it
     return join;
   }
 
   /// A thread runs one of them; of the warps that load, all threads but one do nothing.
   std::size_t roles(std::size_t from) {
-    order_.steps.emplace_back();
-    const std::size_t join = order_.steps.size() - 1;
+    const std::size_t join = newStep();
     for (const schedule::Role &role : program_.roles) {
       isLoadingRole_ = &role == &program_.roles.front();
       link(flush(ops(role.body, step(from))), join);
@@ -269,7 +335,7 @@ private:
              .barrier = range.first + slot,
              .amount = kernel_.definition(value)->attrs<BarrierAttrs>().arrivals});
     make.events.push_back({.kind = RingEventKind::Show});
-    pending_.push_back(std::move(make));
+    add(std::move(make));
     return step(flush(at), RingEvent{RingEventKind::Meet});
   }
 
@@ -280,16 +346,14 @@ private:
   }
 
   void addArrival(const ScheduleOp &op) {
-    pending_.push_back({.events = {RingEvent{RingEventKind::Gather}}, .conditions = {}});
-    pending_.push_back(
-        {.events = {atBarrier(RingEventKind::Arrive, op, 1)}, .conditions = {kFirstLane}});
+    add({.events = {RingEvent{RingEventKind::Gather}}, .conditions = {}});
+    add({.events = {atBarrier(RingEventKind::Arrive, op, 1)}, .conditions = {kFirstLane}});
   }
 
   Conditions ofLoader() const { return isLoadingRole_ ? Conditions{} : Conditions{kFirstThread}; }
 
   void addAnnouncement(const ScheduleOp &op) {
-    pending_.push_back(
-        {.events = {atBarrier(RingEventKind::Expect, op, op.bytes)}, .conditions = ofLoader()});
+    add({.events = {atBarrier(RingEventKind::Expect, op, op.bytes)}, .conditions = ofLoader()});
   }
 
   ValueId ringOf(const ScheduleOp &op) const {
@@ -299,9 +363,9 @@ private:
   void addBoxes(const ScheduleOp &op) {
     const Type &type = kernel_.type(ringOf(op));
     const auto boxes = layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8);
-    pending_.push_back({.events = std::vector(static_cast<std::size_t>(boxes->copies),
-                                              atBarrier(RingEventKind::Box, op)),
-                        .conditions = ofLoader()});
+    add({.events = std::vector(static_cast<std::size_t>(boxes->copies),
+                               atBarrier(RingEventKind::Box, op)),
+         .conditions = ofLoader()});
   }
 
   // --- copies ---
@@ -312,58 +376,14 @@ private:
     if (!of.areAsynchronous) return;
     const auto count = static_cast<std::size_t>(of.countOfThread());
     Events copies{.events = std::vector(count, RingEvent{RingEventKind::Copy}), .conditions = {}};
-    if (of.areInLaneOrder) return pending_.push_back(std::move(copies)); // made in any case
+    if (of.areInLaneOrder) return add(std::move(copies)); // made in any case
     copies.conditions = std::move(conditions);
     const layout::LinearLayout &layout = kernel_.layout(kernel_.layoutOf(ring));
     if (layout::copyBits(layout, layout::Dim::Lane) != 0 ||
         layout::copyBits(layout, layout::Dim::Warp) != 0)
       copies.conditions.insert(
           {.of = Condition::Of::Owner, .number = kernel_.layoutOf(ring).index()});
-    pending_.push_back(std::move(copies));
-  }
-
-  /// What is pending: for each choice of the sets of conditions that hold, what is done then.
-  std::size_t flush(std::size_t from) {
-    if (pending_.empty()) return from;
-    const std::vector<Events> pending = std::move(pending_);
-    pending_.clear();
-    // The code may compute a condition that is another one and more as one of its own, and nothing
-    // tells that it implies the other: each set is taken to hold or not by itself.
-    std::set<Conditions> different;
-    for (const Events &one : pending)
-      if (!one.conditions.empty()) different.insert(one.conditions);
-    const std::vector<Conditions> sets(different.begin(), different.end());
-    constexpr std::size_t kMostSets = 6;
-    if (sets.size() > kMostSets) return apart(pending, from);
-    const auto isOfThread = [](const Conditions &conditions) {
-      return llvm::all_of(conditions, [](const Condition &one) { return one.isOfThread(); });
-    };
-    order_.steps.emplace_back();
-    const std::size_t join = order_.steps.size() - 1;
-    const std::uint64_t all = std::uint64_t{1} << sets.size();
-    for (std::uint64_t holding = 0; holding < all; ++holding) {
-      const auto holds = [&](const Conditions &of) {
-        return of.empty() || (holding >> (llvm::find(sets, of) - sets.begin()) & 1) != 0;
-      };
-      const bool isCertain = holding + 1 == all && llvm::all_of(sets, isOfThread);
-      std::size_t at = from;
-      for (const Events &one : pending)
-        if (holds(one.conditions))
-          for (const RingEvent &event : one.events) at = step(at, event, isCertain);
-      link(at, join);
-    }
-    return join;
-  }
-
-  /// The same of too many conditions: each op by itself.
-  std::size_t apart(llvm::ArrayRef<Events> pending, std::size_t at) {
-    for (const Events &one : pending) {
-      const std::size_t from = at;
-      for (const RingEvent &event : one.events) at = step(at, event, one.conditions.empty());
-      at = step(at);
-      if (!one.conditions.empty()) link(from, at);
-    }
-    return at;
+    add(std::move(copies));
   }
 
   struct BarrierRange {
@@ -374,12 +394,8 @@ private:
   const schedule::Program &program_;
   const Kernel &kernel_;
   const machine::Machine &machine_;
-  const machine::AsyncCopies &copies_;
-  RingOrder order_;
   std::size_t end_ = kEnd; // what ways to the end come to
   std::int64_t leastOfGroup_ = 1;
-  std::int32_t avoidable_ = 0; // bodies around that may turn out not to run
-  std::vector<Events> pending_;
   std::vector<BarrierRange> barriers_;
   bool isLoadingRole_ = false; // which one thread runs
 };
