@@ -53,6 +53,69 @@ llvm::SmallVector<std::int32_t, 5> orderFrom(std::int32_t axis, std::int32_t ran
   return order;
 }
 
+/// Where it has two slots at least.
+bool isPipelined(const LayoutQuestion &question, const Op &op) {
+  constexpr std::int32_t kOneSlot = 1;
+  return op.kind == OpKind::For && op.attrs<ForAttrs>().pipelined != 0 &&
+         op.attrs<ForAttrs>().pipelined != kOneSlot && question.machine.asyncCopies.leastBytes > 0;
+}
+
+const Shape &shapeOfTile(const Kernel &kernel, const Op &op) {
+  return kernel.type(op.kind == OpKind::ViewLoad ? op.result() : op.operand(1)).shape();
+}
+
+/// As if each element were loaded or stored by itself.
+AccessShape narrowAccessOf(const LayoutQuestion &question, const Op &op, std::int32_t rank) {
+  const bool isView = op.kind == OpKind::ViewLoad || op.kind == OpKind::ViewStore;
+  AccessShape access{.axis = rank - 1, .contiguity = 1, .width = 1, .bits = 8};
+  const Type &memory = question.kernel.type(op.operand(0));
+  access.bits = storageBits(memory.element());
+  if (isView) {
+    if (question.assumptions.of(question.kernel, op.operand(0)).hasUnitStride)
+      access.contiguity = shapeOfTile(question.kernel, op).extents().back();
+  } else {
+    const analysis::AxisInfo &facts = question.facts.of(op.operand(0));
+    for (std::int32_t axis = rank; axis-- > 0;)
+      if (const auto &along = facts[static_cast<size_t>(axis)];
+          along.contiguity > access.contiguity) {
+        access.axis = axis;
+        access.contiguity = along.contiguity;
+      }
+  }
+  return access;
+}
+
+/// Of a site: the access of its op.
+SiteAccess accessOf(const LayoutQuestion &question, const Op &op, size_t site, std::int32_t rank) {
+  AccessShape shape = narrowAccessOf(question, op, rank);
+  const bool isAtomic = op.kind == OpKind::AtomicRmw || op.kind == OpKind::AtomicCas;
+  if (isAtomic) return {site, shape, analysis::WidthLimit::Contiguity};
+  const auto bound =
+      analysis::accessBound(question.kernel, op, shape.axis, question.facts, question.assumptions);
+  shape.width = bound.elements;
+  return {site, shape, bound.limit};
+}
+
+/// Of a product on a unit.
+LinearLayout sumsOf(const LayoutQuestion &question, const Op &dot) {
+  return analysis::sumsOf(*analysis::unitOf(question.kernel, dot, question.machine), unitAttrs(dot),
+                          question.kernel.type(dot.result()).shape(), question.threads);
+}
+
+Rows rowsOf(const AccessShape &access, const Shape &shape) {
+  const std::int64_t most = std::max<std::int64_t>(8 * 16 / access.bits, 1);
+  return {.order = orderFrom(access.axis, shape.rank()), .vector = std::min(access.width, most)};
+}
+
+/// Warps side by side have the same fragments, so that a thread may have more of a tile than its
+/// share, and more than it has registers.
+bool fitRegisters(const machine::Machine &machine, const Fragments &fragments) {
+  const std::int64_t limit = machine.maxRegistersPerThread;
+  const std::int64_t elements = std::int64_t{1}
+                                << fragments.places.inputBits(layout::Dim::Register);
+  return limit == 0 || elements <= limit;
+}
+
 class GraphBuilder {
 public:
   explicit GraphBuilder(const LayoutQuestion &question)
@@ -98,17 +161,9 @@ private:
       depths_[op.get()] = depth;
       const bool isLoop = op->kind == OpKind::For || op->kind == OpKind::While;
       for (const Block &region : op->regions) countTrips(region, depth + (isLoop ? 1 : 0));
-      if (isPipelined(*op))
+      if (isPipelined(question_, *op))
         for (const auto &inner : op->regions[0].ops) isInPipelined_.insert(inner.get());
     }
-  }
-
-  /// Where it has two slots at least.
-  bool isPipelined(const Op &op) const {
-    constexpr std::int32_t kOneSlot = 1;
-    return op.kind == OpKind::For && op.attrs<ForAttrs>().pipelined != 0 &&
-           op.attrs<ForAttrs>().pipelined != kOneSlot &&
-           question_.machine.asyncCopies.leastBytes > 0;
   }
 
   /// What products alone want of a pipelined loop's loads they read in slots: the registers that
@@ -220,50 +275,16 @@ private:
 
   // --- candidates ---
 
-  AccessShape accessOf(const Op &op, std::int32_t rank) const {
-    const bool isView = op.kind == OpKind::ViewLoad || op.kind == OpKind::ViewStore;
-    AccessShape access{.axis = rank - 1, .contiguity = 1, .width = 1, .bits = 8};
-    const Type &memory = kernel_.type(op.operand(0));
-    access.bits = storageBits(memory.element());
-    if (isView) {
-      if (question_.assumptions.of(kernel_, op.operand(0)).hasUnitStride)
-        access.contiguity = shapeOfTile(op).extents().back();
-    } else {
-      const analysis::AxisInfo &facts = question_.facts.of(op.operand(0));
-      for (std::int32_t axis = rank; axis-- > 0;)
-        if (const auto &along = facts[static_cast<size_t>(axis)];
-            along.contiguity > access.contiguity) {
-          access.axis = axis;
-          access.contiguity = along.contiguity;
-        }
-    }
-    return access;
-  }
-
-  SiteAccess widthOf(size_t site, AccessShape shape) const {
-    const Op &op = *graph_.sites[site].op;
-    const bool isAtomic = op.kind == OpKind::AtomicRmw || op.kind == OpKind::AtomicCas;
-    if (isAtomic) return {site, shape, analysis::WidthLimit::Contiguity};
-    const auto bound =
-        analysis::accessBound(kernel_, op, shape.axis, question_.facts, question_.assumptions);
-    shape.width = bound.elements;
-    return {site, shape, bound.limit};
-  }
-
-  const Shape &shapeOfTile(const Op &op) const {
-    return kernel_.type(op.kind == OpKind::ViewLoad ? op.result() : op.operand(1)).shape();
-  }
-
   void propose(size_t site) {
     const Op &op = *graph_.sites[site].op;
     Cluster &cluster = graph_.clusters[graph_.clusterOf[site]];
     const Shape &shape = cluster.shape;
     if (isAccess(op)) {
-      graph_.accesses.push_back(widthOf(site, accessOf(op, shape.rank())));
+      graph_.accesses.push_back(accessOf(question_, op, site, shape.rank()));
       const Rows rows = rowsOf(graph_.accesses.back().shape, shape);
       cluster.candidates.push_back({rowLayout(shape, question_.threads, rows), &op});
     } else if (isOnUnit(op)) {
-      cluster.candidates.push_back({sumsOf(op), &op});
+      cluster.candidates.push_back({sumsOf(question_, op), &op});
       cluster.isFixed = true;
     } else if (isProduct(op)) {
       cluster.candidates.push_back({productLayout(shape, question_.threads), &op});
@@ -271,17 +292,6 @@ private:
       const Rows rows{.order = orderFrom(op.attrs<SortAttrs>().axis, shape.rank())};
       cluster.candidates.push_back({rowLayout(shape, question_.threads, rows), &op});
     }
-  }
-
-  /// Of a product on a unit.
-  LinearLayout sumsOf(const Op &dot) const {
-    return analysis::sumsOf(*analysis::unitOf(kernel_, dot, question_.machine), unitAttrs(dot),
-                            kernel_.type(dot.result()).shape(), question_.threads);
-  }
-
-  static Rows rowsOf(const AccessShape &access, const Shape &shape) {
-    const std::int64_t most = std::max<std::int64_t>(8 * 16 / access.bits, 1);
-    return {.order = orderFrom(access.axis, shape.rank()), .vector = std::min(access.width, most)};
   }
 
   /// What a product reads is stored slab by slab; here without knowing of rings, which leave less
@@ -309,7 +319,8 @@ private:
     if (!isInPipelined_.contains(&load)) return false;
     const Type &tile = kernel_.type(load.result());
     if (tile.rank() == 0 || !tile.isTile() || sharesByte(tile.element())) return false;
-    const AccessShape shape = widthOf(*sourceOf(load.result()), accessOf(load, tile.rank())).shape;
+    const AccessShape shape =
+        accessOf(question_, load, *sourceOf(load.result()), tile.rank()).shape;
     const std::int64_t ofThread = tile.shape().elements() / question_.threads.count();
     return std::min(shape.width, ofThread) * shape.bits / 8 >=
            question_.machine.asyncCopies.leastBytes;
@@ -329,29 +340,20 @@ private:
     if (const auto site = sourceOf(load.result()))
       graph_.clusters[graph_.clusterOf[*site]].loadsWords = true;
     if (!mayFillSlot(load)) return;
-    AccessShape filled = accessOf(load, kernel_.type(load.result()).rank());
+    AccessShape filled = narrowAccessOf(question_, load, kernel_.type(load.result()).rank());
     filled.width = layout::kMaxAccessBytes * 8 / filled.bits;
     slots_[&load] = filled;
   }
 
-  /// Warps side by side have the same fragments, so that a thread may have more of a tile than its
-  /// share, and more than it has registers.
-  bool fitRegisters(const Fragments &fragments) const {
-    const std::int64_t limit = question_.machine.maxRegistersPerThread;
-    const std::int64_t elements = std::int64_t{1}
-                                  << fragments.places.inputBits(layout::Dim::Register);
-    return limit == 0 || elements <= limit;
-  }
-
   /// What is computed had best be so where it is multiplied.
   void proposeFragments(const Op &dot) {
-    const LinearLayout sums = sumsOf(dot);
+    const LinearLayout sums = sumsOf(question_, dot);
     for (const size_t operand : {0, 1}) {
       const ValueId tile = dot.operand(operand);
       const auto site = sourceOf(tile);
       if (!site || !analysis::sourcesOf(kernel_, tile)) continue;
       const Fragments fragments = fragmentsOf(kernel_, dot, operand, question_.machine, sums);
-      if (!fitRegisters(fragments)) continue;
+      if (!fitRegisters(question_.machine, fragments)) continue;
       Cluster &cluster = graph_.clusters[graph_.clusterOf[*site]];
       cluster.candidates.push_back({computedLayout(kernel_, dot, fragments), &dot});
       addWork(cluster, {.type = kernel_.type(tile), .fragments = fragments}, dot);
@@ -360,7 +362,7 @@ private:
 
   /// Scales that no slot takes can be loaded by the lanes that the unit reads them from.
   void proposeScales(const Op &dot) {
-    const LinearLayout sums = sumsOf(dot);
+    const LinearLayout sums = sumsOf(question_, dot);
     for (const size_t operand : {0, 1}) {
       const auto scale = scaleOf(dot, operand);
       const auto site = scale ? sourceOf(dot.operand(*scale)) : std::nullopt;
