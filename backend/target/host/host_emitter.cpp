@@ -44,9 +44,9 @@ llvm::AllocaInst *HostEmitter::newVariable(llvm::Type *type, const llvm::Twine &
   return entry.CreateAlloca(type, nullptr, name);
 }
 
-void HostEmitter::storeAroundCaches(Value *data, Value *address) {
-  const auto bytes = data->getType()->getPrimitiveSizeInBits().getFixedValue() / 8;
-  llvm::StoreInst *store = builder.CreateAlignedStore(data, address, llvm::Align(bytes));
+void HostEmitter::storeAroundCaches(Value *data, Value *address, std::int64_t alignment) {
+  const llvm::Align aligned(static_cast<std::uint64_t>(alignment));
+  llvm::StoreInst *store = builder.CreateAlignedStore(data, address, aligned);
   store->setMetadata(
       llvm::LLVMContext::MD_nontemporal,
       llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(builder.getInt32(1))));

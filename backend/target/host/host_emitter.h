@@ -57,7 +57,7 @@ public:
   /// A block that ends the whole launch, not only this block of the grid.
   llvm::BasicBlock *stopBlock() { return stopBlock_; }
 
-  void storeAroundCaches(llvm::Value *data, llvm::Value *address);
+  void storeAroundCaches(llvm::Value *data, llvm::Value *address, std::int64_t alignment);
   llvm::AllocaInst *newVariable(llvm::Type *type, const llvm::Twine &name = "");
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
   /// Scratch that only the code being emitted now uses; 64-byte aligned.

@@ -20,7 +20,7 @@ using testing::PageEndVector;
 using testing::parsedKernel;
 
 /// A product in a loop over k.
-struct Case {
+struct LoopedProduct {
   std::int64_t batch = 0;                           // matrices of a box; 0: of rank 2
   std::int64_t missing = 0;                         // of which the views have so many fewer
   std::int64_t rows = 24, columns = 32, depth = 16; // of a block's step
@@ -47,7 +47,7 @@ struct Case {
 
 std::string digits(std::int64_t value) { return std::to_string(value); }
 
-std::string textOf(const Case &c) {
+std::string textOf(const LoopedProduct &c) {
   const std::string constant = c.isWritable ? "" : "const ";
   const std::string rank = c.batch > 0 ? "3" : "2";
   const auto tile = [&](std::int64_t rows, std::int64_t columns, const std::string &element) {
@@ -135,7 +135,7 @@ ir::Argument matrixOf(auto &data, const Matrix &matrix) {
 
 /// Of zeros that a is padded with products with one column are NaNs.
 template <class T>
-void endWithInfinity(PageEndVector<T> &b, const Case &c, const Matrix &ofB) {
+void endWithInfinity(PageEndVector<T> &b, const LoopedProduct &c, const Matrix &ofB) {
   if (c.n == 1 || std::is_integral_v<T>) return;
   const std::int64_t last = c.k + c.moreK - 1;
   const std::int64_t at = last * (c.isTransposed ? ofB.apart : ofB.stride());
@@ -154,7 +154,7 @@ bool areAlike(const PageEndVector<T> &x, const PageEndVector<T> &y) {
 
 /// Launched twice, the second time with other numbers: nothing is left of the first.
 template <class T, class Sum>
-void compare(const Case &c) {
+void compare(const LoopedProduct &c) {
   const std::string text = textOf(c);
   CAPTURE(text);
   const ir::Kernel kernel = parsedKernel(text);
@@ -186,7 +186,7 @@ void compare(const Case &c) {
   }
 }
 
-void compare(const Case &c) {
+void compare(const LoopedProduct &c) {
   if (c.element == "f64") return compare<double, double>(c);
   if (c.element == "i8") return compare<std::int8_t, std::int32_t>(c);
   if (c.element == "i32") return compare<std::int32_t, std::int32_t>(c);
@@ -199,9 +199,9 @@ T oneOf(std::mt19937 &rng, std::initializer_list<T> choices) {
   return std::data(choices)[rng() % choices.size()];
 }
 
-Case drawn(std::uint32_t seed) {
+LoopedProduct drawn(std::uint32_t seed) {
   std::mt19937 rng(seed);
-  Case c;
+  LoopedProduct c;
   c.element = oneOf<std::string>(rng, {"f32", "f32", "f32", "f64", "i32", "i8", "bf16"});
   c.sum = c.element == "i8" ? "i32" : c.element == "bf16" ? "f32" : c.element;
   c.rows = oneOf<std::int64_t>(rng, {1, 4, 8, 16, 32});
@@ -319,42 +319,42 @@ TEST_CASE("boxes of a that begin before its rows") {
 
 TEST_CASE("boxes of a that end with their view") {
   // The third box of 32 ends there, and so does the second one of rows.
-  const Case most{.rows = 16,
-                  .columns = 64,
-                  .depth = 32,
-                  .m = 27,
-                  .n = 100,
-                  .k = 83,
-                  .padA = 5,
-                  .padC = 3,
-                  .high = 3,
-                  .first = 0};
+  const LoopedProduct most{.rows = 16,
+                           .columns = 64,
+                           .depth = 32,
+                           .m = 27,
+                           .n = 100,
+                           .k = 83,
+                           .padA = 5,
+                           .padC = 3,
+                           .high = 3,
+                           .first = 0};
   const auto with = [&](auto change) {
     for (const bool isTransposed : {false, true})
       for (const char *element : {"f32", "bf16"}) {
-        Case c = most;
+        LoopedProduct c = most;
         c.isTransposed = isTransposed;
         c.element = element;
         change(c);
         compare(c);
       }
   };
-  with([](Case &) {});
-  with([](Case &c) { c.high = 5; });
-  with([](Case &c) { c.low = -1; });
+  with([](LoopedProduct &) {});
+  with([](LoopedProduct &c) { c.high = 5; });
+  with([](LoopedProduct &c) { c.low = -1; });
   for (const std::int64_t more : {-40, -2, 2, 40}) {
     CAPTURE(more);
-    with([&](Case &c) { c.moreK = more; });
-    with([&](Case &c) { c.moreM = std::max<std::int64_t>(more, -20); });
-    with([&](Case &c) { c.moreN = more; });
+    with([&](LoopedProduct &c) { c.moreK = more; });
+    with([&](LoopedProduct &c) { c.moreM = std::max<std::int64_t>(more, -20); });
+    with([&](LoopedProduct &c) { c.moreN = more; });
   }
-  with([](Case &c) { c.padding = "value"; });
-  with([](Case &c) { c.padding = "nan"; });
-  with([](Case &c) { c.unit = "elements", c.high = 96, c.step = 32; });
-  with([](Case &c) { c.unitOfB = "elements", c.moreK = -53; });
-  with([](Case &c) { c.ofB = "%zero", c.moreK = -53; });
-  with([](Case &c) { c.batch = 3, c.missing = 1; });
-  with([](Case &c) { c.first = 1; });
+  with([](LoopedProduct &c) { c.padding = "value"; });
+  with([](LoopedProduct &c) { c.padding = "nan"; });
+  with([](LoopedProduct &c) { c.unit = "elements", c.high = 96, c.step = 32; });
+  with([](LoopedProduct &c) { c.unitOfB = "elements", c.moreK = -53; });
+  with([](LoopedProduct &c) { c.ofB = "%zero", c.moreK = -53; });
+  with([](LoopedProduct &c) { c.batch = 3, c.missing = 1; });
+  with([](LoopedProduct &c) { c.first = 1; });
 }
 
 TEST_CASE("sums of no product are what they begin with") {

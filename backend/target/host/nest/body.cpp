@@ -12,9 +12,16 @@ void Body::setWidth(std::int32_t width) {
   memo_.clear();
 }
 
-void Body::setAssumesInside(bool assumes) {
-  assumesInside_ = assumes;
+void Body::setAssumes(Assumes assumes) {
+  assumes_ = assumes;
+  assumedInside_.clear();
+  assumedAligned_.clear();
   setWidth(width());
+}
+
+Body::Assumes Body::assumesLess() const {
+  const bool mayAlignLess = assumes_ == Assumes::AlignedInside && !assumedAligned_.empty();
+  return mayAlignLess && f_.unit.bits > 8 * kLeastStreamed ? Assumes::Inside : Assumes::Nothing;
 }
 
 Value *Body::takeAssumptions() {

@@ -23,9 +23,13 @@ public:
   /// Put the inner loop's checks (all must hold) to the builder's place; null when there is none.
   llvm::Value *takeChecks();
 
-  /// From here on every box of a view is taken to be inside the view, and boxes that are streamed
-  /// to memory to be aligned; what was computed otherwise is forgotten.
-  void setAssumesInside(bool assumes);
+  /// What every box of a view is taken to be: inside the view, and where it is streamed to memory,
+  /// aligned to vectors, or to 16 bytes.
+  enum class Assumes : std::uint8_t { Nothing, Inside, AlignedInside };
+  /// From here on; what was computed otherwise is forgotten.
+  void setAssumes(Assumes assumes);
+  /// What code is to assume for what the code so far does not hold for.
+  Assumes assumesLess() const;
   /// Put the conditions for that (all must hold) to the builder's place; null when there is none.
   llvm::Value *takeAssumptions();
 
@@ -101,7 +105,10 @@ private:
   const llvm::SmallVector<llvm::Value *, 5> &boxStart(const ir::Op &op, size_t firstCoordinate,
                                                       const ir::Shape &box);
   void assumeInside(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box);
-  void assumeAligned(ir::ValueId view, const ir::Op &op, PointId at);
+  static constexpr std::int64_t kLeastStreamed = 16; // movntps of a quarter of a vector
+  /// Of a vector of such elements.
+  std::int64_t streamedAlignment(std::int64_t elementBytes) const;
+  void assumeAligned(ir::ValueId view, const ir::Op &op);
   Lanes viewAddress(ir::ValueId view, const Lanes &element);
   Lanes readNibbles(ir::ValueId view, const ViewAccess &access);
   void writeNibble(ir::ValueId view, const ViewAccess &access, llvm::Value *value);
@@ -117,7 +124,7 @@ private:
 
   Lanes extendTo64(const Lanes &offset, ir::ValueId value, PointId at);
   std::int64_t innerTrips_ = 0;
-  bool assumesInside_ = false;
+  Assumes assumes_ = Assumes::Nothing;
   llvm::ArrayRef<ReadAhead> ahead_;
   std::vector<llvm::Value *> assumptions_;
   std::set<const ir::Op *> assumedInside_, assumedAligned_;

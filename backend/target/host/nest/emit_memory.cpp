@@ -137,7 +137,7 @@ void Body::writeMemory(const ir::Type &type, const Access &access, const Lanes &
     if (mask)
       b_.CreateMaskedStore(data, access.address.value, alignmentOf(memory), mask);
     else if (isStreaming)
-      f_.storeAroundCaches(data, access.address.value);
+      f_.storeAroundCaches(data, access.address.value, streamedAlignment(bytes));
     else
       b_.CreateAlignedStore(data, access.address.value, alignmentOf(memory));
   } else {
@@ -252,8 +252,8 @@ std::function<void()> Body::prepareStore(const ir::Op &op, PointId at) {
     if (f_.type(tile).element() == ir::ElementKind::F4E2M1)
       return [=, this] { writeNibble(view, access, vector(value)); };
     const Lanes address = viewAddress(view, access.element);
-    const bool isStreaming = assumesInside_ && isStreamed(op);
-    if (isStreaming) assumeAligned(view, op, at);
+    const bool isStreaming = assumes_ != Assumes::Nothing && isStreamed(op);
+    if (isStreaming) assumeAligned(view, op);
     return [=, this] { writeMemory(f_.type(tile), {address, access.mask}, value, isStreaming); };
   }
   Access access;

@@ -51,21 +51,23 @@ void NestEmitter::emitInner() {
   body_.setInnerTrips(covered);
   llvm::BasicBlock *before = b_.GetInsertBlock();
   llvm::BasicBlock *afterVectors = f_.newBlock("inner.vectors");
-  llvm::Instruction *anchor = emitVersion(shape_.width > 1, shape_.unroll, afterVectors);
+  using Assumes = Body::Assumes;
+  llvm::Instruction *anchor =
+      emitVersion(shape_.width > 1 ? Assumes::AlignedInside : Assumes::Nothing, afterVectors);
   llvm::Instruction *outside = nullptr; // in front of all versions
   b_.SetInsertPoint(anchor);
-  if (Value *holds = body_.takeAssumptions()) {
-    // The next version goes where this one's assumptions do not hold. Blocks at the edge are few:
-    // it is unrolled only where sums would wait for each other.
+  while (Value *holds = body_.takeAssumptions()) {
+    // The next version goes where this one's assumptions do not hold.
     if (Value *checks = body_.takeChecks()) holds = b_.CreateAnd(holds, checks);
-    llvm::BasicBlock *other = f_.newBlock("inner.masked");
-    outside = b_.CreateCondBr(holds, anchor->getSuccessor(0), other);
+    llvm::BasicBlock *other = f_.newBlock("inner.other");
+    llvm::Instruction *branch = b_.CreateCondBr(holds, anchor->getSuccessor(0), other);
+    if (!outside) outside = branch;
     anchor->eraseFromParent();
     b_.SetInsertPoint(other);
     before = other;
-    anchor = emitVersion(false, accumulators_.empty() ? 1 : shape_.unroll, afterVectors);
+    anchor = emitVersion(body_.assumesLess(), afterVectors);
+    b_.SetInsertPoint(anchor);
   }
-  b_.SetInsertPoint(anchor);
   Value *checks = body_.takeChecks();
 
   const bool needsRest = covered < shape_.trips;
@@ -99,9 +101,11 @@ void NestEmitter::emitInner() {
 }
 
 /// The loop over vectors, from a branch that is returned and by which code of the outer loops goes.
-llvm::Instruction *NestEmitter::emitVersion(bool assumesInside, std::int32_t unroll,
-                                            llvm::BasicBlock *after) {
-  body_.setAssumesInside(assumesInside);
+llvm::Instruction *NestEmitter::emitVersion(Body::Assumes assumes, llvm::BasicBlock *after) {
+  body_.setAssumes(assumes);
+  // Blocks at the edge are few: unrolled only where sums would wait for each other.
+  const bool isFew = assumes == Body::Assumes::Nothing && shape_.width > 1;
+  const std::int32_t unroll = isFew && accumulators_.empty() ? 1 : shape_.unroll;
   llvm::BranchInst *entry = b_.CreateBr(f_.newBlock("inner"));
   b_.SetInsertPoint(entry->getSuccessor(0));
   body_.pushLevel(entry);

@@ -47,9 +47,9 @@ bool isStreamed(const ir::Op &op) {
          op.attrs<ir::ViewAttrs>().cache == ir::Cache::Streaming;
 }
 
-/// Stores around the caches need whole, aligned registers: the box's first element and every row
-/// must be so.
-void Body::assumeAligned(ir::ValueId view, const ir::Op &op, PointId) {
+/// Stores around the caches are of 16 bytes at least, and aligned: the box's first element and
+/// every row must be so.
+void Body::assumeAligned(ir::ValueId view, const ir::Op &op) {
   if (!assumedAligned_.insert(&op).second) return;
   const ir::Type &type = f_.type(view);
   const std::int64_t bytes = storageBits(type.element()) / 8;
@@ -62,8 +62,13 @@ void Body::assumeAligned(ir::ValueId view, const ir::Op &op, PointId) {
     Value *distance = isLast ? start[axis] : values.strides[axis];
     bits = b_.CreateOr(bits, b_.CreateMul(distance, f_.index(bytes)));
   }
-  Value *low = b_.CreateAnd(bits, f_.index(width_ * bytes - 1));
+  Value *low = b_.CreateAnd(bits, f_.index(streamedAlignment(bytes) - 1));
   assumptions_.push_back(b_.CreateICmpEQ(low, f_.index(0)));
+}
+
+std::int64_t Body::streamedAlignment(std::int64_t elementBytes) const {
+  const std::int64_t whole = width_ * elementBytes;
+  return assumes_ == Assumes::AlignedInside ? whole : std::min(whole, kLeastStreamed);
 }
 
 Body::ViewAccess Body::viewAccess(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box,
@@ -72,14 +77,19 @@ Body::ViewAccess Body::viewAccess(const ir::Op &op, size_t firstCoordinate, cons
   const llvm::SmallVector<Value *, 5> &start = boxStart(op, firstCoordinate, box);
   const Point where = point(at);
   ViewAccess access{.element = uniform(f_.index(0)), .mask = {}};
-  if (assumesInside_) assumeInside(op, firstCoordinate, box);
+  Lanes isTouched; // uniform
+  if (assumes_ != Assumes::Nothing) assumeInside(op, firstCoordinate, box);
   for (size_t axis = 0; axis < where.size(); ++axis) {
     const Coordinate first{.value = start[axis]};
     const Coordinate index = add(where[axis], first);
-    if (!assumesInside_)
+    if (assumes_ == Assumes::Nothing) {
       access.mask = both(access.mask, within(where[axis], start[axis], view.extents[axis]));
+      isTouched = both(isTouched, touches(index, view.extents[axis]));
+    }
     access.element = addLanes(access.element, scaleLanes(asLanes(index), view.strides[axis]));
   }
+  if (isTouched.value && width_ > 1 && !access.element.isVector)
+    access.element = orFirst(access.element, isTouched);
   return access;
 }
 

@@ -57,7 +57,7 @@ private:
   void prepare(const Root &root);
   void emitAxis(std::int32_t axis);
   void emitInner();
-  llvm::Instruction *emitVersion(bool assumesInside, std::int32_t unroll, llvm::BasicBlock *after);
+  llvm::Instruction *emitVersion(Body::Assumes assumes, llvm::BasicBlock *after);
   void emitVectorTrips(std::int32_t unroll);
   void emitRest(llvm::Value *start);
   void emitTrip(const Coordinate &inner, std::int32_t copy);

@@ -1,0 +1,79 @@
+// Where nests read and write memory, and by which instructions.
+
+#include "tests/support/parsed_kernel.h"
+#include "tests/unit/host/launching.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+
+namespace imbrex::host {
+namespace {
+
+/// Twice what is in a box, streamed to another view.
+ir::Kernel streamed() {
+  return testing::parsedKernel(
+      "kernel @k(%x: view<const f32, 2>, %y: view<f32, 2>) stage tiles {\n"
+      "  %m = program_id : i32\n  %0 = constant 0 : i32\n"
+      "  %a = view.load %x, %m, %0 : f32[4x64]\n  %b = add %a, %a : f32[4x64]\n"
+      "  view.store %y, %b, %m, %0 [cache = streaming]\n}\n");
+}
+
+/// Lines that have all of these parts and this end.
+std::int64_t countLines(const std::string &code, const std::vector<std::string> &parts,
+                        const std::string &end = {}) {
+  std::istringstream lines(code);
+  std::int64_t count = 0;
+  for (std::string line; std::getline(lines, line);)
+    count += line.ends_with(end) && std::ranges::all_of(parts, [&](const std::string &part) {
+               return line.find(part) != std::string::npos;
+             });
+  return count;
+}
+
+TEST_CASE("rows are streamed to memory from any address on") {
+  constexpr std::int64_t kRows = 10;
+  const ir::Kernel kernel = streamed();
+  for (std::int64_t first = 0; first < 16; ++first)
+    for (const std::int64_t stride : {64, 65, 68, 80})
+      for (const std::int64_t columns : {64, 61}) {
+        CAPTURE(first);
+        CAPTURE(stride);
+        CAPTURE(columns);
+        std::vector<float> x(kRows * 80 + 16), y(x.size(), -1);
+        std::iota(x.begin(), x.end(), 1.0F);
+        const auto rowsOf = [&](std::vector<float> &data) {
+          ir::Argument rows = viewOf(data, {kRows, columns});
+          rows.data += first * std::int64_t{sizeof(float)};
+          rows.bytes -= first * std::int64_t{sizeof(float)};
+          rows.strides[0] = stride;
+          return rows;
+        };
+        launch(kernel, {.extents = {3, 1, 1}}, {rowsOf(x), rowsOf(y)});
+        for (std::int64_t i = 0; i < std::ssize(y); ++i) {
+          const std::int64_t at = i - first, row = at / stride;
+          const bool isThere = at >= 0 && row < kRows && at % stride < columns;
+          const auto element = static_cast<std::size_t>(i);
+          CHECK(y[element] == (isThere ? 2 * x[element] : -1));
+        }
+      }
+}
+
+TEST_CASE("what is streamed goes by vectors, or by 16 bytes where it lies so") {
+  const std::string code = codeOf(streamed()); // of vectors of 32 bytes
+  CHECK(countLines(code, {"store <8 x float>", "align 32", "!nontemporal"}) > 0);
+  CHECK(countLines(code, {"store <8 x float>", "align 16", "!nontemporal"}) > 0);
+  CHECK(countLines(code, {"masked.store", "!nontemporal"}) == 0);
+}
+
+TEST_CASE("no vector is accessed where the view ends before it") {
+  const std::string code = codeOf(streamed());
+  CHECK(countLines(code, {"call", "masked.load"}) == 1);
+  CHECK(countLines(code, {"call", "masked.store"}) == 1);
+  CHECK(countLines(code, {"= select i1"}, ", i64 0") == 2);
+}
+
+} // namespace
+} // namespace imbrex::host
