@@ -75,5 +75,26 @@ TEST_CASE("no vector is accessed where the view ends before it") {
   CHECK(countLines(code, {"= select i1"}, ", i64 0") == 2);
 }
 
+TEST_CASE("vectors that begin before their view have what lies inside it") {
+  const ir::Kernel kernel = testing::parsedKernel(
+      "kernel @k(%x: view<const f32, 2>, %y: view<f32, 2>, %n: i32) stage tiles {\n"
+      "  %0 = constant 0 : i32\n"
+      "  %a = view.load %x, %n, %n [unit = elements] : f32[4x64]\n"
+      "  view.store %y, %a, %0, %0\n}\n");
+  std::vector<float> x(6 * 50);
+  std::iota(x.begin(), x.end(), 1.0F);
+  for (std::int64_t first = -70; first < 70; ++first) {
+    CAPTURE(first);
+    std::vector<float> y(4 * 64, -1);
+    launch(kernel, {}, {viewOf(x, {6, 50}), viewOf(y, {4, 64}), number(first)});
+    for (std::int64_t i = 0; i < std::ssize(y); ++i) {
+      const std::int64_t row = i / 64 + first, column = i % 64 + first;
+      const bool isThere = row >= 0 && row < 6 && column >= 0 && column < 50;
+      CHECK(y[static_cast<std::size_t>(i)] ==
+            (isThere ? x[static_cast<std::size_t>(row * 50 + column)] : 0));
+    }
+  }
+}
+
 } // namespace
 } // namespace imbrex::host
