@@ -85,7 +85,7 @@ def interval(ratios):
 
 def seconds(work):
     if OPTIONS.threads > 1:
-        time.sleep(0.05)  # the threads of whoever ran before may still be spinning
+        time.sleep(0.3)  # the threads of whoever ran before may spin for 0.2 s
         work()  # and its own have gone to sleep
     start = time.perf_counter()
     work()
