@@ -61,6 +61,44 @@ TEST_CASE("rows are streamed to memory from any address on") {
       }
 }
 
+template <class T>
+void checkStreamed(const std::string &element) {
+  CAPTURE(element);
+  for (const int columns : {4, 16, 100}) {
+    const std::string tile = element + "[3x" + std::to_string(columns) + "]";
+    const ir::Kernel kernel = testing::parsedKernel(
+        "kernel @k(%x: view<const f32, 2>, %y: view<" + element + ", 2>) stage tiles {\n" +
+        "  %0 = constant 0 : i32\n  %a = view.load %x, %0, %0 : f32[3x" + std::to_string(columns) +
+        "]\n  %b = cast %a : " + tile + "\n  view.store %y, %b, %0, %0 [cache = streaming]\n}\n");
+    for (std::size_t first = 0; first < 64 / sizeof(T); ++first) {
+      const auto all = static_cast<std::size_t>(3 * columns);
+      std::vector<float> x(all);
+      std::iota(x.begin(), x.end(), -60.0F);
+      std::vector<T> y(all + 64);
+      ir::Argument to = viewOf(y, {3, columns});
+      to.data += first * sizeof(T);
+      to.bytes -= static_cast<std::int64_t>(first * sizeof(T));
+      launch(kernel, {}, {viewOf(x, {3, columns}), to});
+      for (std::size_t i = 0; i < all; ++i) CHECK(y[first + i] == static_cast<T>(x[i]));
+    }
+  }
+}
+
+TEST_CASE("elements of any width are streamed") {
+  checkStreamed<double>("f64");
+  checkStreamed<std::int64_t>("i64");
+  checkStreamed<std::int16_t>("i16");
+}
+
+TEST_CASE("a version of its own is for what 16 bytes are a part of") {
+  const std::string narrow = codeOf(
+      testing::parsedKernel("kernel @k(%x: view<const f32, 2>, %y: view<f32, 2>) stage tiles {\n"
+                            "  %0 = constant 0 : i32\n  %a = view.load %x, %0, %0 : f32[4x4]\n"
+                            "  %b = add %a, %a : f32[4x4]\n"
+                            "  view.store %y, %b, %0, %0 [cache = streaming]\n}\n"));
+  CHECK(countLines(narrow, {"store <4 x float>", "!nontemporal"}) == 1);
+}
+
 TEST_CASE("what is streamed goes by vectors, or by 16 bytes where it lies so") {
   const std::string code = codeOf(streamed()); // of vectors of 32 bytes
   CHECK(countLines(code, {"store <8 x float>", "align 32", "!nontemporal"}) > 0);

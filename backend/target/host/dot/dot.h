@@ -74,7 +74,8 @@ DotOperand dotRowsAt(llvm::IRBuilder<> &builder, const DotShape &shape, const Ve
 struct DotPieces {
   llvm::Value *count; // i64, from 1
   llvm::Value *strideA, *strideB;
-  /// How much of k the last has, i64 from 1: what is behind it is not read. Null: all.
+  /// How much of k the last has, i64 from 1: behind that, up to a whole word, nothing is read.
+  /// Null: all.
   llvm::Value *lastDepth = nullptr;
 };
 /// Whether a product may have more than one: it is of panels, and its sums go one way.
@@ -85,7 +86,8 @@ struct DotSums {
   DotOperand at;
   DotOperand to;                 ///< Where they are written; `at`, if nowhere else.
   llvm::Value *areNew = nullptr; // i1; null: nowhere
-  /// How many are wanted, i64 from 1: of others a is not read, and sums may be anything. Null: all.
+  /// How many are wanted, i64 from 1: the others may be anything, and of rows behind the last
+  /// wanted one a product of pieces does not read a itself. Null: all.
   llvm::Value *rows = nullptr, *columns = nullptr;
 };
 

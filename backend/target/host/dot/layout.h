@@ -47,10 +47,10 @@ public:
 
 protected:
   void forEachMatrix(llvm::function_ref<void(llvm::Value *batch)> each);
-  /// Up to the one with the last column that is wanted, if there is such.
+  /// None that begins behind the columns that are wanted; null: all are.
   void forEachPanel(llvm::function_ref<void(llvm::Value *firstColumn, std::int64_t columns)> each,
                     llvm::Value *wanted = nullptr);
-  /// Of the units of a count, and what is left behind them: up to the last that is wanted.
+  /// `each` for whole units of a count, and for the rest; none that begins behind what is wanted.
   void forEachUnit(std::int64_t count, std::int64_t unit, llvm::Value *wanted,
                    llvm::function_ref<void(llvm::Value *first, std::int64_t count)> each);
   /// Columns of a panel with those that fill it up.

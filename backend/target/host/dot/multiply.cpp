@@ -49,8 +49,8 @@ private:
   /// Whether a panel stays in the first-level cache while all rows of a pass over it. If not, rows
   /// stay there while all panels do.
   bool hasNearPanels() const {
-    constexpr std::int64_t kNearBytes = 16
-                                        << 10; // half of what Zen 2 to 5 and Neoverse have at least
+    // Half of what Zen 2 to 5 and Neoverse have at least.
+    constexpr std::int64_t kNearBytes = 16 << 10;
     return !pieces_ && plan_.panelColumns() * plan_.depth * plan_.elementBytes <= kNearBytes;
   }
 

@@ -16,12 +16,13 @@ void Body::setAssumes(Assumes assumes) {
   assumes_ = assumes;
   assumedInside_.clear();
   assumedAligned_.clear();
+  streamsMoreThan16_ = false;
   setWidth(width());
 }
 
-Body::Assumes Body::assumesLess() const {
-  const bool mayAlignLess = assumes_ == Assumes::AlignedInside && !assumedAligned_.empty();
-  return mayAlignLess && f_.unit.bits > 8 * kLeastStreamed ? Assumes::Inside : Assumes::Nothing;
+Body::Assumes Body::nextAssumes() const {
+  return assumes_ == Assumes::InsideByVectors && streamsMoreThan16_ ? Assumes::InsideBy16
+                                                                    : Assumes::Nothing;
 }
 
 Value *Body::takeAssumptions() {

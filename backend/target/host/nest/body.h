@@ -23,13 +23,16 @@ public:
   /// Put the inner loop's checks (all must hold) to the builder's place; null when there is none.
   llvm::Value *takeChecks();
 
-  /// What every box of a view is taken to be: inside the view, and where it is streamed to memory,
-  /// aligned to vectors, or to 16 bytes.
-  enum class Assumes : std::uint8_t { Nothing, Inside, AlignedInside };
+  /// What is assumed of every box of a view.
+  enum class Assumes : std::uint8_t {
+    Nothing,
+    InsideBy16,      ///< It lies inside its view; rows that are streamed are aligned to 16 bytes,
+    InsideByVectors, ///< or to whole vectors.
+  };
   /// From here on; what was computed otherwise is forgotten.
   void setAssumes(Assumes assumes);
-  /// What code is to assume for what the code so far does not hold for.
-  Assumes assumesLess() const;
+  /// What the version behind the one that is there now assumes.
+  Assumes nextAssumes() const;
   /// Put the conditions for that (all must hold) to the builder's place; null when there is none.
   llvm::Value *takeAssumptions();
 
@@ -48,8 +51,8 @@ public:
   /// Evaluate a store's operands; the returned function then writes.
   std::function<void()> prepareStore(const ir::Op &op, PointId at);
 
-  /// Where the box of a view.load begins, in memory and along each axis, and whether it lies inside
-  /// its view; at the builder's place.
+  /// Where the box of a view.load or view.store begins, in memory and along each axis, and whether
+  /// it lies inside its view; at the builder's place.
   struct BoxPlace {
     llvm::Value *address, *isInside;
     llvm::SmallVector<llvm::Value *, 5> start;
@@ -109,6 +112,7 @@ private:
   /// Of a vector of such elements.
   std::int64_t streamedAlignment(std::int64_t elementBytes) const;
   void assumeAligned(ir::ValueId view, const ir::Op &op);
+  Lanes orFirst(const Lanes &element, const Lanes &isTouched);
   Lanes viewAddress(ir::ValueId view, const Lanes &element);
   Lanes readNibbles(ir::ValueId view, const ViewAccess &access);
   void writeNibble(ir::ValueId view, const ViewAccess &access, llvm::Value *value);
@@ -128,6 +132,7 @@ private:
   llvm::ArrayRef<ReadAhead> ahead_;
   std::vector<llvm::Value *> assumptions_;
   std::set<const ir::Op *> assumedInside_, assumedAligned_;
+  bool streamsMoreThan16_ = false; // bytes in a vector, where it is assumed that these are aligned
   std::vector<Point> points_;
   std::map<std::vector<CoordinateKey>, PointId> pointIds_;
   llvm::DenseMap<MemoKey, Lanes> memo_;

@@ -53,7 +53,7 @@ void NestEmitter::emitInner() {
   llvm::BasicBlock *afterVectors = f_.newBlock("inner.vectors");
   using Assumes = Body::Assumes;
   llvm::Instruction *anchor =
-      emitVersion(shape_.width > 1 ? Assumes::AlignedInside : Assumes::Nothing, afterVectors);
+      emitVersion(shape_.width > 1 ? Assumes::InsideByVectors : Assumes::Nothing, afterVectors);
   llvm::Instruction *outside = nullptr; // in front of all versions
   b_.SetInsertPoint(anchor);
   while (Value *holds = body_.takeAssumptions()) {
@@ -65,7 +65,7 @@ void NestEmitter::emitInner() {
     anchor->eraseFromParent();
     b_.SetInsertPoint(other);
     before = other;
-    anchor = emitVersion(body_.assumesLess(), afterVectors);
+    anchor = emitVersion(body_.nextAssumes(), afterVectors);
     b_.SetInsertPoint(anchor);
   }
   Value *checks = body_.takeChecks();

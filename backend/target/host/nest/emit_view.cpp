@@ -63,12 +63,13 @@ void Body::assumeAligned(ir::ValueId view, const ir::Op &op) {
     bits = b_.CreateOr(bits, b_.CreateMul(distance, f_.index(bytes)));
   }
   Value *low = b_.CreateAnd(bits, f_.index(streamedAlignment(bytes) - 1));
+  streamsMoreThan16_ |= streamedAlignment(bytes) > kLeastStreamed;
   assumptions_.push_back(b_.CreateICmpEQ(low, f_.index(0)));
 }
 
 std::int64_t Body::streamedAlignment(std::int64_t elementBytes) const {
   const std::int64_t whole = width_ * elementBytes;
-  return assumes_ == Assumes::AlignedInside ? whole : std::min(whole, kLeastStreamed);
+  return assumes_ == Assumes::InsideByVectors ? whole : std::min(whole, kLeastStreamed);
 }
 
 Body::ViewAccess Body::viewAccess(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box,
@@ -84,13 +85,24 @@ Body::ViewAccess Body::viewAccess(const ir::Op &op, size_t firstCoordinate, cons
     const Coordinate index = add(where[axis], first);
     if (assumes_ == Assumes::Nothing) {
       access.mask = both(access.mask, within(where[axis], start[axis], view.extents[axis]));
-      isTouched = both(isTouched, touches(index, view.extents[axis]));
+      if (width_ > 1) isTouched = both(isTouched, touches(index, view.extents[axis]));
     }
     access.element = addLanes(access.element, scaleLanes(asLanes(index), view.strides[axis]));
   }
-  if (isTouched.value && width_ > 1 && !access.element.isVector)
+  if (isTouched.value && !access.element.isVector)
     access.element = orFirst(access.element, isTouched);
   return access;
+}
+
+/// A processor takes some hundred times as long for an access whose lanes are all turned off if
+/// nothing is mapped at its address, as behind the end of an array: it goes to the view's first
+/// element then.
+Lanes Body::orFirst(const Lanes &element, const Lanes &isTouched) {
+  const std::int32_t depth = std::max(element.depth, isTouched.depth);
+  const AtDepth position(*this, depth);
+  return {.value = b_.CreateSelect(isTouched.value, element.value, f_.index(0)),
+          .step = element.step,
+          .depth = depth};
 }
 
 Lanes Body::viewAddress(ir::ValueId view, const Lanes &element) {

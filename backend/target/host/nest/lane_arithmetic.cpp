@@ -83,17 +83,6 @@ Lanes LaneArithmetic::touches(const Coordinate &index, Value *extent) {
   return uniform(b_.CreateICmpULT(plus(index.value, more), plus(extent, more)), index.depth);
 }
 
-/// A processor takes some hundred times as long for an access whose lanes are all turned off if
-/// nothing is mapped at its address, as behind the end of an array: it goes to the view's first
-/// element then.
-Lanes LaneArithmetic::orFirst(const Lanes &element, const Lanes &isTouched) {
-  const std::int32_t depth = std::max(element.depth, isTouched.depth);
-  const AtDepth position(*this, depth);
-  return {.value = b_.CreateSelect(isTouched.value, element.value, f_.index(0)),
-          .step = element.step,
-          .depth = depth};
-}
-
 Lanes LaneArithmetic::both(const Lanes &x, const Lanes &y) {
   if (!x.value) return y;
   const bool isOne = !x.isVector && !y.isVector;

@@ -57,7 +57,6 @@ protected:
   Lanes both(const Lanes &x, const Lanes &y);
   Lanes within(const Coordinate &where, llvm::Value *start, llvm::Value *extent);
   Lanes touches(const Coordinate &index, llvm::Value *extent);
-  Lanes orFirst(const Lanes &element, const Lanes &isTouched);
 
   HostEmitter &f_;
   llvm::IRBuilder<> &b_;

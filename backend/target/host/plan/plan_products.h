@@ -5,7 +5,8 @@
 namespace imbrex::host {
 
 /// Before: the nests are known. After: steps of products say whether they keep b's panels, how many
-/// trips of the loop around are one product, and which view.store they do themselves
+/// trips of the loop around are one product and whether it ends with its factors, and which
+/// view.store they do themselves
 /// (`Step::product`); nests of such stores say by whom (`Step::storedBy`).
 ///
 /// Blocks that follow each other along x often multiply other rows by the same columns: the panels

@@ -11,7 +11,7 @@
 ///
 ///   slot = this trip's, of those that there are
 ///   if the slot's panels are of another box: copy b, by itself or from the tile that is kept of it
-///   if a's box is not inside its view: keep a tile of it
+///   if what is multiplied of a's box is not inside its view: keep a tile of the box
 ///   if the next trip's part of a adjoins, and is to be of the same product: leave it to that trip
 ///   multiply what has been left, and this trip's; in the last trip to where the sums are stored
 namespace imbrex::host {
@@ -61,6 +61,12 @@ private:
   DotOperand rowsFor(const DotOperand &a);
   void multiplyRun(std::int64_t trips, Value *panels, DotSums sums);
   PlacedRows placedRows(const DotSums &sums);
+  bool mayEndInside() const;
+  Value *depthFrom(Value *start);
+  Value *isDepthInside(Value *start, Value *depth, Value *extent);
+  Value *areRowsInside(const Body::BoxPlace &box, Value *wanted);
+  Value *isInside(Value *start, Value *count, Value *extent);
+  Value *least(Value *x, Value *y);
 
   WholeEmitter &whole_;
   HostEmitter &f_;
@@ -270,49 +276,66 @@ void WholeEmitter::Product::multiplyRun(std::int64_t trips, Value *panels, DotSu
   });
 }
 
-/// It matters whether that part of a's box lies inside the view which is multiplied: rows whose
-/// sums are wanted, and k as far as one of the factors has it. Of the next trip's box the rows are
-/// the same; its columns follow, since numbers below 2^31 do not wrap.
+/// Of the next trip's box the rows are this one's; its columns follow, since numbers below 2^31 do
+/// not wrap. A box that begins inside its view, and is not to be read there, is outside by its
+/// rows, or by an end that the next one exceeds too.
 WholeEmitter::Product::PlacedRows WholeEmitter::Product::placedRows(const DotSums &sums) {
-  constexpr std::int64_t kShortDepth = 32; // costs less than to look for its end
-  const bool mayEnd = step_.product.endsWithFactors && shape_.k >= kShortDepth;
   const ir::Op &a = loadOf(*nestOf(0));
   const Body::BoxPlace box = Body(f_, 1).placeOf(a);
   const auto &extents = f_.view(a.operand(0)).extents;
-  const size_t rows = extents.size() - 2, columns = extents.size() - 1;
-  const auto least = [&](Value *x, Value *y) {
-    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y);
-  };
-  const auto depthFrom = [&](Value *start) -> Value * {
-    if (!mayEnd) return f_.index(shape_.k);
-    const auto &ofB = f_.view(loadOf(*nestOf(1)).operand(0)).extents;
-    Value *end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extents[columns],
-                                          ofB[shape_.isTransposedB ? columns : rows]);
-    return least(reachOf(end, start), f_.index(shape_.k));
-  };
-  const auto isInside = [&](Value *start, Value *count, Value *extent) {
-    return b_.CreateAnd(b_.CreateICmpSGE(start, f_.index(0)),
-                        b_.CreateICmpSLE(start, b_.CreateSub(extent, count)));
-  };
-  const auto isDepthInside = [&](Value *start, Value *depth, Value *extent) {
-    Value *rest = b_.CreateURem(depth, f_.index(stepsTogether(shape_, f_.unit)));
-    return b_.CreateAnd(b_.CreateICmpEQ(rest, f_.index(0)), isInside(start, depth, extent));
-  };
-  Value *const start = box.start[columns], *const depth = depthFrom(start);
-  Value *const wanted = sums.rows ? least(sums.rows, f_.index(shape_.m)) : f_.index(shape_.m);
-  Value *isThere = b_.CreateAnd(isInside(box.start[rows], wanted, extents[rows]),
-                                isDepthInside(start, depth, extents[columns]));
-  if (rows > 0)
-    isThere = b_.CreateAnd(isThere, isInside(box.start[0], f_.index(shape_.batch), extents[0]));
-  Value *const next = b_.CreateAdd(start, f_.index(shape_.k));
-  Value *const end = least(extents[columns], f_.index(std::numeric_limits<std::int32_t>::max()));
-  // One that begins inside is outside by its rows, or by an end that the next one exceeds too.
-  Value *const isNextAlike = b_.CreateSelect(isThere, isDepthInside(next, depthFrom(next), end),
-                                             b_.CreateICmpULT(start, end));
+  const size_t columns = extents.size() - 1;
+  Value *start = box.start[columns], *depth = depthFrom(start);
+  Value *isThere =
+      b_.CreateAnd(areRowsInside(box, sums.rows), isDepthInside(start, depth, extents[columns]));
+  Value *next = b_.CreateAdd(start, f_.index(shape_.k));
+  Value *end = least(extents[columns], f_.index(std::numeric_limits<std::int32_t>::max()));
+  Value *isNextAlike = b_.CreateSelect(isThere, isDepthInside(next, depthFrom(next), end),
+                                       b_.CreateICmpULT(start, end));
   return {.box = box,
           .isThere = isThere,
-          .depth = mayEnd ? depth : nullptr,
+          .depth = mayEndInside() ? depth : nullptr,
           .isNextAlike = isNextAlike};
+}
+
+/// Whether a trip may multiply less than all of its k.
+bool WholeEmitter::Product::mayEndInside() const {
+  constexpr std::int64_t kShortDepth = 32; // costs less than to look for its end
+  return step_.product.endsWithFactors && shape_.k >= kShortDepth;
+}
+
+/// How much of k a trip multiplies whose boxes begin there: as much as one of the factors has.
+Value *WholeEmitter::Product::depthFrom(Value *start) {
+  if (!mayEndInside()) return f_.index(shape_.k);
+  const auto &ofA = f_.view(loadOf(*nestOf(0)).operand(0)).extents;
+  const auto &ofB = f_.view(loadOf(*nestOf(1)).operand(0)).extents;
+  Value *end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, ofA.back(),
+                                        ofB[ofB.size() - (shape_.isTransposedB ? 1 : 2)]);
+  return least(reachOf(end, start), f_.index(shape_.k));
+}
+
+/// Whether so much of k lies inside, in whole words.
+Value *WholeEmitter::Product::isDepthInside(Value *start, Value *depth, Value *extent) {
+  Value *rest = b_.CreateURem(depth, f_.index(stepsTogether(shape_, f_.unit)));
+  return b_.CreateAnd(b_.CreateICmpEQ(rest, f_.index(0)), isInside(start, depth, extent));
+}
+
+/// Whether those rows of a's box lie inside its view whose sums are wanted.
+Value *WholeEmitter::Product::areRowsInside(const Body::BoxPlace &box, Value *wanted) {
+  const auto &extents = f_.view(loadOf(*nestOf(0)).operand(0)).extents;
+  const size_t rows = extents.size() - 2;
+  Value *all = f_.index(shape_.m);
+  Value *areInside = isInside(box.start[rows], wanted ? least(wanted, all) : all, extents[rows]);
+  if (rows == 0) return areInside;
+  return b_.CreateAnd(areInside, isInside(box.start[0], f_.index(shape_.batch), extents[0]));
+}
+
+Value *WholeEmitter::Product::isInside(Value *start, Value *count, Value *extent) {
+  return b_.CreateAnd(b_.CreateICmpSGE(start, f_.index(0)),
+                      b_.CreateICmpSLE(start, b_.CreateSub(extent, count)));
+}
+
+Value *WholeEmitter::Product::least(Value *x, Value *y) {
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y);
 }
 
 void WholeEmitter::emitDot() { Product(*this).emit(); }
