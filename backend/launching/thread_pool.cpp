@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <pthread.h>
+#include <sched.h>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -26,7 +27,8 @@ struct Job {
   std::int64_t count;
   std::int64_t rangeLength;
   std::atomic<std::int64_t> next = 0;
-  std::int32_t helpers = 0; // pool threads inside; guarded by the pool's mutex
+  std::int32_t helpers = 0;             // pool threads inside; guarded by the pool's mutex
+  const int processor = sched_getcpu(); // of the caller
 
   bool exhausted() const { return next.load(std::memory_order_relaxed) >= count; }
 
@@ -38,6 +40,18 @@ struct Job {
     }
   }
 };
+
+/// Go on elsewhere, if the thread is on this processor. Linux often wakes a thread where the one is
+/// that wakes it, and moves it to one that is idle only after some milliseconds.
+void leave(int processor) {
+  if (sched_getcpu() != processor) return;
+  cpu_set_t allowed, others;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  others = allowed;
+  CPU_CLR(static_cast<unsigned>(processor), &others);
+  if (sched_setaffinity(0, sizeof others, &others) == 0) // fails if there are none
+    sched_setaffinity(0, sizeof allowed, &allowed);
+}
 
 class Pool {
 public:
@@ -88,6 +102,7 @@ private:
       if (stopping_) return;
       ++job->helpers;
       lock.unlock();
+      leave(job->processor);
       job->help();
       lock.lock();
       if (--job->helpers == 0) left_.notify_all();
