@@ -79,6 +79,10 @@ def over(of, columns, start, combine):
     return total, schedule
 
 
+def sum_over(of, columns):
+    return over(of, columns, hl.f32(0), lambda total, one: total + one)
+
+
 def by_rows(out, result, *parts):
     out.vectorize(x, LANES).parallel(y, 16)
     for schedule in parts:
@@ -91,7 +95,7 @@ def softmax(of, result):
     powers, out = hl.Func("powers"), hl.Func("out")
     most, schedule_most = over(values, columns, hl.f32(float("-inf")), hl.max)
     powers[x, y] = hl.exp(values[x, y] - most[y])
-    total, schedule_total = over(powers, columns, hl.f32(0), lambda total, one: total + one)
+    total, schedule_total = sum_over(powers, columns)
     out[x, y] = powers[x, y] * (1.0 / total[y])
     return by_rows(out, result, schedule_most, schedule_total,
                    lambda out: powers.compute_at(out, y).vectorize(x, LANES))
@@ -100,10 +104,10 @@ def softmax(of, result):
 def layer_norm(of, scale, shift, result):
     columns, values = of.shape[1], given(of)
     squares, out = hl.Func("squares"), hl.Func("out")
-    total, schedule_total = over(values, columns, hl.f32(0), lambda total, one: total + one)
+    total, schedule_total = sum_over(values, columns)
     centred = values[x, y] - total[y] / columns
     squares[x, y] = centred * centred
-    variance, schedule_variance = over(squares, columns, hl.f32(0), lambda total, one: total + one)
+    variance, schedule_variance = sum_over(squares, columns)
     out[x, y] = centred / hl.sqrt(variance[y] / columns + hl.f32(1e-5)) * given(scale)[x] + given(shift)[x]
     return by_rows(out, result, schedule_total, schedule_variance)
 

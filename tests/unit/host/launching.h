@@ -33,6 +33,7 @@ inline ir::Argument number(std::int64_t value) {
   return {.scalar = static_cast<std::uint64_t>(value)};
 }
 
+/// Compiles it each time: for many launches there is HostProgram itself.
 inline void launch(const ir::Kernel &kernel, const ir::Grid &grid,
                    const std::vector<ir::Argument> &arguments) {
   Diagnostics diagnostics;

@@ -21,6 +21,18 @@ ir::Kernel streamed() {
       "  view.store %y, %b, %m, %0 [cache = streaming]\n}\n");
 }
 
+std::unique_ptr<HostProgram> compiled(const ir::Kernel &kernel) {
+  Diagnostics diagnostics;
+  std::unique_ptr<HostProgram> program = HostProgram::compile(kernel, diagnostics);
+  REQUIRE(program);
+  return program;
+}
+
+void run(HostProgram &program, const ir::Grid &grid, const std::vector<ir::Argument> &arguments) {
+  Diagnostics diagnostics;
+  REQUIRE_MESSAGE(program.run(grid, arguments, diagnostics), diagnostics.render());
+}
+
 /// Lines that have all of these parts and this end.
 std::int64_t countLines(const std::string &code, const std::vector<std::string> &parts,
                         const std::string &end = {}) {
@@ -35,7 +47,7 @@ std::int64_t countLines(const std::string &code, const std::vector<std::string> 
 
 TEST_CASE("rows are streamed to memory from any address on") {
   constexpr std::int64_t kRows = 10;
-  const ir::Kernel kernel = streamed();
+  const auto program = compiled(streamed());
   for (std::int64_t first = 0; first < 16; ++first)
     for (const std::int64_t stride : {64, 65, 68, 80})
       for (const std::int64_t columns : {64, 61}) {
@@ -51,7 +63,7 @@ TEST_CASE("rows are streamed to memory from any address on") {
           rows.strides[0] = stride;
           return rows;
         };
-        launch(kernel, {.extents = {3, 1, 1}}, {rowsOf(x), rowsOf(y)});
+        run(*program, {.extents = {3, 1, 1}}, {rowsOf(x), rowsOf(y)});
         for (std::int64_t i = 0; i < std::ssize(y); ++i) {
           const std::int64_t at = i - first, row = at / stride;
           const bool isThere = at >= 0 && row < kRows && at % stride < columns;
@@ -66,10 +78,10 @@ void checkStreamed(const std::string &element) {
   CAPTURE(element);
   for (const int columns : {4, 16, 100}) {
     const std::string tile = element + "[3x" + std::to_string(columns) + "]";
-    const ir::Kernel kernel = testing::parsedKernel(
+    const auto program = compiled(testing::parsedKernel(
         "kernel @k(%x: view<const f32, 2>, %y: view<" + element + ", 2>) stage tiles {\n" +
         "  %0 = constant 0 : i32\n  %a = view.load %x, %0, %0 : f32[3x" + std::to_string(columns) +
-        "]\n  %b = cast %a : " + tile + "\n  view.store %y, %b, %0, %0 [cache = streaming]\n}\n");
+        "]\n  %b = cast %a : " + tile + "\n  view.store %y, %b, %0, %0 [cache = streaming]\n}\n"));
     for (std::size_t first = 0; first < 64 / sizeof(T); ++first) {
       const auto all = static_cast<std::size_t>(3 * columns);
       std::vector<float> x(all);
@@ -78,7 +90,7 @@ void checkStreamed(const std::string &element) {
       ir::Argument to = viewOf(y, {3, columns});
       to.data += first * sizeof(T);
       to.bytes -= static_cast<std::int64_t>(first * sizeof(T));
-      launch(kernel, {}, {viewOf(x, {3, columns}), to});
+      run(*program, {}, {viewOf(x, {3, columns}), to});
       for (std::size_t i = 0; i < all; ++i) CHECK(y[first + i] == static_cast<T>(x[i]));
     }
   }
@@ -103,7 +115,6 @@ TEST_CASE("what is streamed goes by vectors, or by 16 bytes where it lies so") {
   const std::string code = codeOf(streamed()); // of vectors of 32 bytes
   CHECK(countLines(code, {"store <8 x float>", "align 32", "!nontemporal"}) > 0);
   CHECK(countLines(code, {"store <8 x float>", "align 16", "!nontemporal"}) > 0);
-  CHECK(countLines(code, {"masked.store", "!nontemporal"}) == 0);
 }
 
 TEST_CASE("no vector is accessed where the view ends before it") {
@@ -114,17 +125,17 @@ TEST_CASE("no vector is accessed where the view ends before it") {
 }
 
 TEST_CASE("vectors that begin before their view have what lies inside it") {
-  const ir::Kernel kernel = testing::parsedKernel(
+  const auto program = compiled(testing::parsedKernel(
       "kernel @k(%x: view<const f32, 2>, %y: view<f32, 2>, %n: i32) stage tiles {\n"
       "  %0 = constant 0 : i32\n"
       "  %a = view.load %x, %n, %n [unit = elements] : f32[4x64]\n"
-      "  view.store %y, %a, %0, %0\n}\n");
+      "  view.store %y, %a, %0, %0\n}\n"));
   std::vector<float> x(6 * 50);
   std::iota(x.begin(), x.end(), 1.0F);
   for (std::int64_t first = -70; first < 70; ++first) {
     CAPTURE(first);
     std::vector<float> y(4 * 64, -1);
-    launch(kernel, {}, {viewOf(x, {6, 50}), viewOf(y, {4, 64}), number(first)});
+    run(*program, {}, {viewOf(x, {6, 50}), viewOf(y, {4, 64}), number(first)});
     for (std::int64_t i = 0; i < std::ssize(y); ++i) {
       const std::int64_t row = i / 64 + first, column = i % 64 + first;
       const bool isThere = row >= 0 && row < 6 && column >= 0 && column < 50;

@@ -151,8 +151,8 @@ void DotLayout::forEachMatrix(llvm::function_ref<void(Value *batch)> each) {
 }
 
 void DotLayout::forEachPanel(
-    llvm::function_ref<void(Value *firstColumn, std::int64_t columns)> each, Value *wanted) {
-  forEachUnit(shape_.n, plan_.panelColumns(), wanted, each);
+    llvm::function_ref<void(Value *firstColumn, std::int64_t columns)> each) {
+  forEachUnit(shape_.n, plan_.panelColumns(), nullptr, each);
 }
 
 void DotLayout::forEachUnit(std::int64_t count, std::int64_t unit, Value *wanted,

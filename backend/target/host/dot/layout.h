@@ -47,10 +47,9 @@ public:
 
 protected:
   void forEachMatrix(llvm::function_ref<void(llvm::Value *batch)> each);
-  /// None that begins behind the columns that are wanted; null: all are.
-  void forEachPanel(llvm::function_ref<void(llvm::Value *firstColumn, std::int64_t columns)> each,
-                    llvm::Value *wanted = nullptr);
-  /// `each` for whole units of a count, and for the rest; none that begins behind what is wanted.
+  void forEachPanel(llvm::function_ref<void(llvm::Value *firstColumn, std::int64_t columns)> each);
+  /// `each` for whole units of a count, and for the rest; none that begins behind what is wanted
+  /// (null: all of it).
   void forEachUnit(std::int64_t count, std::int64_t unit, llvm::Value *wanted,
                    llvm::function_ref<void(llvm::Value *first, std::int64_t count)> each);
   /// Columns of a panel with those that fill it up.

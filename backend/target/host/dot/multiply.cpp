@@ -29,19 +29,16 @@ public:
                        .columns = columns,
                        .vectors = widthOf(columns) / plan_.lanes});
       };
-      if (!hasNearPanels())
-        forEachRows([&](Value *row, std::int64_t rows) {
-          forEachPanel(
-              [&](Value *column, std::int64_t columns) { microTile(row, rows, column, columns); },
-              sums_.columns);
+      if (hasNearPanels())
+        forEachColumns([&](Value *column, std::int64_t columns) {
+          forEachRows(
+              [&](Value *row, std::int64_t rows) { microTile(row, rows, column, columns); });
         });
       else
-        forEachPanel(
-            [&](Value *column, std::int64_t columns) {
-              forEachRows(
-                  [&](Value *row, std::int64_t rows) { microTile(row, rows, column, columns); });
-            },
-            sums_.columns);
+        forEachRows([&](Value *row, std::int64_t rows) {
+          forEachColumns(
+              [&](Value *column, std::int64_t columns) { microTile(row, rows, column, columns); });
+        });
     });
   }
 
@@ -56,6 +53,10 @@ private:
 
   void forEachRows(llvm::function_ref<void(Value *firstRow, std::int64_t rows)> each) {
     forEachUnit(shape_.m, plan_.rows, sums_.rows, each);
+  }
+
+  void forEachColumns(llvm::function_ref<void(Value *firstColumn, std::int64_t columns)> each) {
+    forEachUnit(shape_.n, plan_.panelColumns(), sums_.columns, each);
   }
 
   struct Tile {
@@ -112,13 +113,11 @@ private:
         multiplyAdd(partOfA(a.data, partA), a.rowStride, rowOfB(b, partB, tile, k), tile, k, sums);
     };
     const auto loop = [&](Value *end, std::int64_t unroll) {
-      sums = emitCountedLoop(b_, end, unroll, Carried(sums),
-                             [&](Value *k, llvm::ArrayRef<Value *> carried) {
-                               sums.assign(carried.begin(), carried.end());
-                               for (std::int64_t u = 0; u < unroll; ++u)
-                                 step(b_.CreateNUWAdd(k, i64(u)));
-                               return sums;
-                             });
+      sums = emitCountedLoop(b_, end, unroll, sums, [&](Value *k, llvm::ArrayRef<Value *> carried) {
+        sums.assign(carried.begin(), carried.end());
+        for (std::int64_t u = 0; u < unroll; ++u) step(b_.CreateNUWAdd(k, i64(u)));
+        return sums;
+      });
     };
     // A loop around so many multiply-adds costs nothing.
     constexpr std::int64_t kLongStep = 16, kUnroll = 4;

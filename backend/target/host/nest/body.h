@@ -147,5 +147,8 @@ private:
 
 /// Whether a store asks for its data to go past the caches.
 bool isStreamed(const ir::Op &op);
+/// Whether so many elements of a view from `start` on, along an axis of this extent, are there.
+llvm::Value *areInside(llvm::IRBuilder<> &builder, llvm::Value *start, llvm::Value *count,
+                       llvm::Value *extent);
 
 } // namespace imbrex::host

@@ -27,6 +27,13 @@ const llvm::SmallVector<Value *, 5> &Body::boxStart(const ir::Op &op, size_t fir
   return entry->second;
 }
 
+Value *areInside(llvm::IRBuilder<> &builder, Value *start, Value *count, Value *extent) {
+  // The last start that is inside, not the end of the part: that overflows for a far start.
+  Value *last = builder.CreateSub(extent, count);
+  return builder.CreateAnd(builder.CreateICmpSGE(start, builder.getInt64(0)),
+                           builder.CreateICmpSLE(start, last));
+}
+
 /// The condition under which a whole box is inside, for the version of a loop that has no masks.
 void Body::assumeInside(const ir::Op &op, size_t firstCoordinate, const ir::Shape &box) {
   if (!assumedInside_.insert(&op).second) return;
@@ -35,10 +42,7 @@ void Body::assumeInside(const ir::Op &op, size_t firstCoordinate, const ir::Shap
   const AtDepth position(*this, -1);
   for (std::int32_t axis = 0; axis < box.rank(); ++axis) {
     const auto i = static_cast<size_t>(axis);
-    // The last start that is inside, not the end of the box: that overflows for a far start.
-    Value *last = b_.CreateSub(view.extents[i], f_.index(box[axis]));
-    assumptions_.push_back(b_.CreateICmpSGE(start[i], f_.index(0)));
-    assumptions_.push_back(b_.CreateICmpSLE(start[i], last));
+    assumptions_.push_back(areInside(b_, start[i], f_.index(box[axis]), view.extents[i]));
   }
 }
 
@@ -84,8 +88,10 @@ Body::ViewAccess Body::viewAccess(const ir::Op &op, size_t firstCoordinate, cons
     const Coordinate first{.value = start[axis]};
     const Coordinate index = add(where[axis], first);
     if (assumes_ == Assumes::Nothing) {
-      access.mask = both(access.mask, within(where[axis], start[axis], view.extents[axis]));
-      if (width_ > 1) isTouched = both(isTouched, touches(index, view.extents[axis]));
+      const Lanes inside = within(where[axis], start[axis], view.extents[axis]);
+      access.mask = both(access.mask, inside);
+      if (width_ > 1)
+        isTouched = both(isTouched, inside.isVector ? touches(index, view.extents[axis]) : inside);
     }
     access.element = addLanes(access.element, scaleLanes(asLanes(index), view.strides[axis]));
   }

@@ -75,11 +75,12 @@ Lanes LaneArithmetic::addLanes(const Lanes &x, const Lanes &y) {
           .depth = depth};
 }
 
-/// Whether lanes that follow each other have an index in 0 … extent - 1 at all.
+/// Whether any of the lanes has an index in 0 … extent - 1, if they follow each other; else taken
+/// to be so.
 Lanes LaneArithmetic::touches(const Coordinate &index, Value *extent) {
-  if (index.isVector || (index.step != 0 && index.step != 1)) return uniform(b_.getTrue());
+  if (index.isVector || index.step != 1) return uniform(b_.getTrue());
   const AtDepth position(*this, index.depth);
-  Value *more = f_.index(index.step * (width_ - 1));
+  Value *more = f_.index(width_ - 1);
   return uniform(b_.CreateICmpULT(plus(index.value, more), plus(extent, more)), index.depth);
 }
 

@@ -65,7 +65,6 @@ private:
   Value *depthFrom(Value *start);
   Value *isDepthInside(Value *start, Value *depth, Value *extent);
   Value *areRowsInside(const Body::BoxPlace &box, Value *wanted);
-  Value *isInside(Value *start, Value *count, Value *extent);
   Value *least(Value *x, Value *y);
 
   WholeEmitter &whole_;
@@ -316,7 +315,7 @@ Value *WholeEmitter::Product::depthFrom(Value *start) {
 /// Whether so much of k lies inside, in whole words.
 Value *WholeEmitter::Product::isDepthInside(Value *start, Value *depth, Value *extent) {
   Value *rest = b_.CreateURem(depth, f_.index(stepsTogether(shape_, f_.unit)));
-  return b_.CreateAnd(b_.CreateICmpEQ(rest, f_.index(0)), isInside(start, depth, extent));
+  return b_.CreateAnd(b_.CreateICmpEQ(rest, f_.index(0)), areInside(b_, start, depth, extent));
 }
 
 /// Whether those rows of a's box lie inside its view whose sums are wanted.
@@ -324,14 +323,9 @@ Value *WholeEmitter::Product::areRowsInside(const Body::BoxPlace &box, Value *wa
   const auto &extents = f_.view(loadOf(*nestOf(0)).operand(0)).extents;
   const size_t rows = extents.size() - 2;
   Value *all = f_.index(shape_.m);
-  Value *areInside = isInside(box.start[rows], wanted ? least(wanted, all) : all, extents[rows]);
-  if (rows == 0) return areInside;
-  return b_.CreateAnd(areInside, isInside(box.start[0], f_.index(shape_.batch), extents[0]));
-}
-
-Value *WholeEmitter::Product::isInside(Value *start, Value *count, Value *extent) {
-  return b_.CreateAnd(b_.CreateICmpSGE(start, f_.index(0)),
-                      b_.CreateICmpSLE(start, b_.CreateSub(extent, count)));
+  Value *inRows = areInside(b_, box.start[rows], wanted ? least(wanted, all) : all, extents[rows]);
+  if (rows == 0) return inRows;
+  return b_.CreateAnd(inRows, areInside(b_, box.start[0], f_.index(shape_.batch), extents[0]));
 }
 
 Value *WholeEmitter::Product::least(Value *x, Value *y) {
