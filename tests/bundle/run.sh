@@ -80,7 +80,7 @@ if grep -q 'there is no device' "$scratch/log"; then
   finish
 fi
 correctness "$device" "the ${device%:*} device gives*" "the ${device%:*} device keeps*" \
-  "the ${device%:*} device and the interpreter*"
+  "the ${device%:*} device and the interpreter*" "the ${device%:*} device runs a library*"
 
 echo "== $device: speed, beside a copy in the same run"
 bench "$device" | tee "$scratch/bench" || failed+=(bench)

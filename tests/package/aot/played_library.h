@@ -3,24 +3,18 @@
 #include "app.hpp"
 #include "backend/package/archive/assumed.h"
 #include "dsl/traced_kernel.h"
+#include "tests/package/aot/checks.h"
 #include "tests/run/runtime/played_gpu.h"
 #include <imbrex/imbrex.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 /// What tests of a library's launches share: a fake driver whose results the emulator makes of the
 /// very code that the driver was handed (CMakeLists.txt compiles them once for each vendor).
 namespace imbrex::aot_tests {
-
-using aot::array;
-using aot::device_buffer;
-using aot::memory;
-using aot::status;
-using aot::stream_ref;
 
 [[maybe_unused]] inline const int isSet = setenv(FAKE_VARIABLE, FAKE_DRIVER, 1);
 
@@ -58,29 +52,5 @@ private:
     return assumed;
   }
 };
-
-template <class T>
-std::vector<T> random(std::size_t size, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  std::uniform_real_distribution<float> values(-2, 2);
-  std::vector<T> made;
-  for (std::size_t i = 0; i < size; ++i) made.push_back(T(values(generator)));
-  return made;
-}
-
-template <class T>
-device_buffer<T> on(const stream_ref &stream, const std::vector<T> &values) {
-  device_buffer<T> made;
-  const status came = made.make(stream, values);
-  REQUIRE_MESSAGE(came.ok(), std::string(came.message()));
-  return made;
-}
-
-template <class T>
-std::vector<T> contentOf(const device_buffer<T> &buffer) {
-  std::vector<T> content(static_cast<std::size_t>(buffer.size()));
-  REQUIRE(buffer.copy_to(content).ok());
-  return content;
-}
 
 } // namespace imbrex::aot_tests

@@ -1,5 +1,6 @@
 #include "app.hpp"
 #include "kernels.h"
+#include "tests/package/aot/any_order.h"
 #include "tests/package/aot/checks.h"
 #include "tests/package/aot/played_library.h"
 #include "tests/support/ending_thread.h"
@@ -7,8 +8,6 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <numeric>
-#include <random>
 #include <utility>
 
 /// Launches like an earlier one of the thread, of which what has been found out is kept.
@@ -90,37 +89,9 @@ TEST_CASE("large arrays beside one of them are launched again") {
 }
 
 TEST_CASE("launches of few arguments in any order give what each alone does") {
-  constexpr std::size_t kSize = 512;
   const Fake fake(trace(aot_kernels::scale{}));
-  std::vector<f32> few(kSize), other(kSize); // whose results are exact
-  std::iota(few.begin(), few.end(), 1.0f);
-  std::iota(other.begin(), other.end(), 1000.0f);
-  const std::array from{on(kGpu, few), on(kGpu, other)};
-  std::array to{on(kGpu, std::vector<f32>(kSize)), on(kGpu, std::vector<f32>(kSize))};
-  std::mt19937 generator(5);
-  const auto choice = [&](int count) {
-    return static_cast<std::size_t>(std::uniform_int_distribution<int>(0, count - 1)(generator));
-  };
-  for (int i = 0; i < 60; ++i) {
-    CAPTURE(i);
-    const auto &x = from[choice(2)];
-    auto &y = to[choice(2)];
-    constexpr std::array<int, 4> kCounts{512, 496, 511, 100};
-    const int count = kCounts[choice(4)], shift = choice(2) == 0 ? -16 : 32;
-    const float factor = choice(2) == 0 ? 0.5f : 3.0f;
-    const f16 bias(choice(2) == 0 ? 1.0 : -2.0);
-    const bool negate = choice(2) == 0;
-    const auto blocks = static_cast<std::int64_t>(1 + choice(2));
-    REQUIRE(y.copy_from(std::vector<f32>(kSize, -1)).ok());
-    check(app::scale(kGpu, blocks, memory<const f32>(x), y, count, factor, bias, negate, shift));
-    REQUIRE(fake.played.problem() == "");
-    const std::vector<f32> given = contentOf(x), made = contentOf(y);
-    for (std::size_t k = 0; k < kSize; ++k) {
-      const float value = given[k] * factor + float(bias) + static_cast<float>(shift);
-      const bool isInside = k < 256 * static_cast<std::size_t>(blocks) && std::cmp_less(k, count);
-      REQUIRE(made[k] == (!isInside ? -1 : negate ? -value : value));
-    }
-  }
+  launchInAnyOrder(kGpu, 5, 60);
+  CHECK(fake.played.problem() == "");
 }
 
 TEST_CASE("what follows from a number is looked at every time") {

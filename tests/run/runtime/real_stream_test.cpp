@@ -1,10 +1,10 @@
+#include "tests/run/runtime/cuda_graphs.h"
 #include <imbrex/imbrex.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <cstdio>
-#include <dlfcn.h>
 #include <numeric>
 #include <vector>
 
@@ -82,36 +82,6 @@ void keepOrder(const char *name) {
   }
 }
 
-/// The functions of CUDA's driver by which graphs are made.
-struct Graphs {
-  Graphs() : library(dlopen("libcuda.so.1", RTLD_NOW)) {
-    find("cuDevicePrimaryCtxRetain", retain);
-    find("cuCtxSetCurrent", setCurrent);
-    find("cuStreamBeginCapture_v2", begin);
-    find("cuStreamEndCapture", end);
-    find("cuGraphInstantiateWithFlags", instantiate);
-    find("cuGraphLaunch", launch);
-    void *context = nullptr;
-    REQUIRE(retain(&context, 0) == 0);
-    REQUIRE(setCurrent(context) == 0);
-  }
-
-  void *library;
-  int (*retain)(void **context, int device) = nullptr;
-  int (*setCurrent)(void *context) = nullptr;
-  int (*begin)(void *stream, int mode) = nullptr;
-  int (*end)(void *stream, void **graph) = nullptr;
-  int (*instantiate)(void **executable, void *graph, unsigned long long flags) = nullptr;
-  int (*launch)(void *executable, void *stream) = nullptr;
-
-private:
-  template <class F>
-  void find(const char *symbol, F *&function) {
-    function = reinterpret_cast<F *>(dlsym(library, symbol));
-    REQUIRE(reinterpret_cast<std::uintptr_t>(function) != 0);
-  }
-};
-
 } // namespace
 
 TEST_CASE("the cuda device keeps the order of streams") { keepOrder("cuda"); }
@@ -120,7 +90,7 @@ TEST_CASE("the hip device keeps the order of streams") { keepOrder("hip"); }
 TEST_CASE("the cuda device keeps launches in a graph") {
   const auto on = gpuToStream("cuda");
   if (!on) return;
-  const Graphs graphs;
+  const testing::CudaGraphs graphs;
   const auto step = jit(Step{});
   const stream queue(*on);
   device_buffer<i32> x(queue, ramp(kCount)), y(queue, ramp(kCount));
