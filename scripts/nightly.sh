@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # scripts/nightly.sh [MINUTES]: the proofs that take too long for every change, for about so many
 # minutes (120 unless told): all GPUs in place of seven, more processors, new random kernels, other
-# orders of warps, the fuzz tests. A step that is not done when its share of the time is over is no failure.
+# orders of warps, the GPU bundle, the fuzz tests. A step that is not done when its share of the time is over is no failure.
 #   scripts/nightly.sh 0 [BUILD]: only looks whether each step finds something to do, in a build's folder.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -69,7 +69,13 @@ cases() {
   [ "$minutes" -ne 0 ] || return 0
   (cd "tests/$(dirname "$1")" && "$build/tests/$1" --no-skip "--test-case=$2")
 }
-export -f examples random_kernels selections cases
+
+# What machines with a GPU are given, and the half of it that needs none.
+bundle() {
+  [ "$minutes" -ne 0 ] || { cmake --list-presets | grep -q '"bundle"'; return; }
+  scripts/gpu-bundle.sh && build/imbrex-gpu-bundle/run.sh none
+}
+export -f examples random_kernels selections cases bundle
 export build minutes
 
 step 15 "examples on every GPU" bash -c examples
@@ -85,6 +91,7 @@ step 10 "random kernels" bash -c random_kernels
 step 5 "random selections" bash -c selections
 step 5 "mutants of schedules" env IMBREX_MUTANTS=36000 \
   bash -c 'cases unit/schedule/unit_schedule "checker and oracle*,one warp*"'
+step 15 "the GPU bundle" bash -c bundle
 for fuzz in "${fuzz_tests[@]}"; do
   step 5 "$fuzz" scripts/fuzz.sh "$fuzz" $((minutes * 60 * 4 / 100))
 done

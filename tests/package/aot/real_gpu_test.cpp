@@ -116,8 +116,7 @@ void compareNumbers(const stream_ref &gpu) {
   Twin<u8> x(gpu, bytes);
   Twin<f32> y(gpu, std::vector<f32>(8 * 64));
   onBoth(gpu, [&](const stream_ref &on) {
-    return app::halve(on, 1,
-                      array<const f4e2m1, 2>(x.dataOn(on), {8, 64}),
+    return app::halve(on, 1, array<const f4e2m1, 2>(x.dataOn(on), {8, 64}),
                       array<f32, 2>(y.dataOn(on), {8, 64}));
   });
   y.checkAlike();
@@ -138,7 +137,8 @@ void compareTables(const stream_ref &gpu) {
       const auto from = on(gpu, pointers(gpu, 0)), to = on(gpu, pointers(gpu, 2));
       onBoth(gpu, [&](const stream_ref &stream) {
         const bool isHere = stream.device == IMBREX_HOST;
-        const auto *sources = reinterpret_cast<const f32 *const *>(isHere ? fromHere.data() : from.data());
+        const auto *sources =
+            reinterpret_cast<const f32 *const *>(isHere ? fromHere.data() : from.data());
         return app::groups(stream, table<const f32>(sources, 2, kept),
                            table<f32>(isHere ? toHere.data() : to.data(), 2, kept), count);
       });
