@@ -21,6 +21,7 @@
 #include "backend/passes/load_bytes.h"
 #include "backend/passes/loop_over_parts.h"
 #include "backend/passes/pipeline/apply_plans.h"
+#include "backend/passes/pipeline/carry_fragments.h"
 #include "backend/passes/pipeline/count_trips.h"
 #include "backend/passes/pipeline/order_products.h"
 #include "backend/passes/pipeline/place_slots.h"
@@ -73,6 +74,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"store-factors", passes::pipeline::storeFactors, Stage::Scheduled, Stage::Scheduled},
     {"order-products", passes::pipeline::orderProducts, Stage::Scheduled, Stage::Scheduled},
     {"place-slots", passes::pipeline::placeSlots, Stage::Scheduled, Stage::Scheduled},
+    {"carry-fragments", passes::pipeline::carryFragments, Stage::Scheduled, Stage::Scheduled},
 });
 
 consteval Pass named(std::string_view name) {
@@ -107,7 +109,8 @@ constexpr auto kGpuPipeline = listed(
     "load-bytes", "assign-layouts",
     // Loops that load ahead: what may run ahead, what pays, the writing of it, and what that entails.
     "count-trips", "study-loads", "plan-loops", "apply-plans",
-    "split-roles", "store-factors", "order-products", "place-slots");
+    "split-roles", "store-factors", "order-products", "place-slots",
+    "carry-fragments");
 // clang-format on
 
 consteval bool chains(std::span<const Pass> passes) {

@@ -151,6 +151,13 @@ Bits scattered(Bits number, llvm::ArrayRef<std::int32_t> places) {
   return result;
 }
 
+FragmentReads plainReads(const LinearLayout &held) {
+  FragmentReads reads{.places = held, .ofFragment = {}, .ofSteps = {}, .ofPieces = {}, .depths = {}};
+  for (std::int32_t bit = 0; bit < held.inputBits(Dim::Register); ++bit)
+    reads.ofFragment.push_back(bit);
+  return reads;
+}
+
 FragmentReads inSlot(FragmentReads reads, const ir::Renaming &slot) {
   reads.places = slot.of(reads.places);
   reads.first = slot.first;

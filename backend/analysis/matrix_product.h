@@ -87,6 +87,9 @@ FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::si
 FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::size_t operand,
                             const DepthCount &depth, const layout::LinearLayout &sums);
 
+/// Of a tile that no product asks for: what the threads hold so, as if each had one fragment.
+FragmentReads plainReads(const layout::LinearLayout &held);
+
 /// The same by the coordinates of the slot that the operand lies in (ir::inSlot).
 FragmentReads inSlot(FragmentReads reads, const ir::Renaming &slot);
 

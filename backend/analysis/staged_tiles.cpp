@@ -24,7 +24,7 @@ public:
 private:
   bool isStaged(ValueId value) const {
     const Op *op = kernel_.definition(value);
-    return (op && isLoad(*op)) || staged_.contains(value);
+    return (op && (isLoad(*op) || op->kind == OpKind::SharedLoad)) || staged_.contains(value);
   }
 
   void passOn(const Op &op) {

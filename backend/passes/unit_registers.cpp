@@ -13,11 +13,6 @@ namespace {
 using namespace ir;
 using machine::MmaOperand;
 
-// Addresses, counts, and what else is in registers: with this the sum is what LLVM 22 takes for
-// products of 128 x 128 x 64 on two machines with 256 registers, by 8 warps and by 16.
-constexpr std::int64_t kOthers = 32;
-// The fragments of the next step are loaded while those of this one are multiplied.
-constexpr std::int64_t kStepsAtOnce = 2;
 constexpr std::int64_t kBitsOfRegister = 32;
 
 class RegisterCount {
@@ -32,7 +27,7 @@ public:
   }
 
   std::int64_t all() const {
-    return std::max(sums_, sumsTogether_) + held_ + kStepsAtOnce * step_ + ahead_ + kOthers;
+    return std::max(sums_, sumsTogether_) + held_ + kStepsAtOnce * step_ + ahead_ + kOtherRegisters;
   }
 
 private:

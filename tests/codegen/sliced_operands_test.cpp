@@ -4,6 +4,7 @@
 
 #include "backend/analysis/assumptions.h"
 #include "backend/compile.h"
+#include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/Support/MathExtras.h"
 #include "tests/codegen/kernel_table.h"
@@ -162,9 +163,10 @@ TEST_CASE("parts of a tile that are bits of its coordinates are read where it li
                       .slots = 3};
     ir::Kernel kernel = SlicedText(gate).kernel().kernel.clone();
     Diagnostics diagnostics;
-    const auto code = compileForGpu(kernel, *target::findGpuTarget(*machine::findMachine(machine)),
-                                    analysis::usualAssumptions(kernel), diagnostics);
-    REQUIRE_MESSAGE(code, diagnostics.render());
+    const passes::PassContext context(diagnostics, *machine::findMachine(machine),
+                                      analysis::usualAssumptions(kernel));
+    // Of what goes from trip to trip there are loads behind that pass.
+    REQUIRE_MESSAGE(runPasses(kernel, gpuPipeline(), context, "place-slots"), diagnostics.render());
     int loads = 0, rings = 0;
     ir::walk(kernel.body(), [&](const ir::Op &op) {
       loads += op.kind == ir::OpKind::SharedLoad;

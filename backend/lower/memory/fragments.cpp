@@ -58,6 +58,13 @@ FragmentSource::FragmentSource(Emitter &emitter, const ir::Op &dot, std::size_t 
   nibbleBit_ = firstBit(unit, own);
 }
 
+FragmentSource::FragmentSource(Emitter &emitter, ir::ElementKind element,
+                               analysis::FragmentReads reads)
+    : e_(emitter), reads_(std::move(reads)), bits_(ir::storageBits(element)),
+      together_(std::max<std::int64_t>(kRegisterBits / bits_, 1)), perRegister_(together_),
+      depthOfElement_(1), areScales_(false), elements_(std::size_t{1} << reads_.ofFragment.size()) {
+}
+
 void FragmentSource::readFrom(Value *base, const layout::LinearLayout &shared) {
   base_ = base;
   known_.clear();
@@ -81,6 +88,17 @@ void FragmentSource::planVectors() {
 
 void FragmentSource::loadAll() {
   for (std::size_t vector = 0; vector < loaded_.size(); ++vector) load(vector);
+}
+
+Registers FragmentSource::elements(llvm::Type *type) {
+  const auto inWord = static_cast<unsigned>(together_);
+  auto *const vector = llvm::FixedVectorType::get(type, inWord);
+  Registers all;
+  for (Bits number = 0; number < elements_; number += inWord) {
+    Value *const words = e_.b.CreateBitCast(word(number), vector);
+    for (unsigned i = 0; i < inWord; ++i) all.push_back(e_.b.CreateExtractElement(words, i));
+  }
+  return all;
 }
 
 void FragmentSource::takeFrom(Registers registers) {

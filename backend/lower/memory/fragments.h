@@ -25,12 +25,19 @@ class FragmentSource {
 public:
   FragmentSource(Emitter &emitter, const ir::Op &dot, std::size_t operand,
                  analysis::FragmentReads reads);
+  /// Of a tile of such elements that a thread reads by itself: the registers of `reads.places` are
+  /// those of one fragment.
+  FragmentSource(Emitter &emitter, ir::ElementKind element, analysis::FragmentReads reads);
 
   /// From a tile in shared memory, by its layout (from the offset, in elements, to the coordinates
   /// of `reads`).
   void readFrom(llvm::Value *base, const layout::LinearLayout &shared);
   /// All that is read there by lanes: now, and not where it is asked for.
   void loadAll();
+  /// Whether a warp reads it by matrices.
+  bool areMatrices() const { return access_.way != analysis::FragmentWay::Vectors; }
+  /// All that a warp reads by matrices, an element of this type each.
+  Registers elements(llvm::Type *type);
   /// From registers that lie as `reads.places` says.
   void takeFrom(Registers registers);
 
@@ -55,7 +62,6 @@ private:
                       std::optional<std::int64_t> depth);
   /// The registers that a lane gets of an access by matrices.
   const MatrixValues &loadMatrices(layout::Bits access);
-  bool areMatrices() const { return access_.way != analysis::FragmentWay::Vectors; }
   llvm::Value *word(layout::Bits number);
   llvm::Value *element(layout::Bits number);
   llvm::Value *masked(llvm::Value *element, layout::Bits fragment, std::int64_t step,

@@ -36,6 +36,7 @@ private:
     if (isCopy) return addRing(op, filled_);
     if (op.kind == OpKind::RingSlot) return addRing(op, taken_);
     if (op.kind == OpKind::Dot) return addProduct(op);
+    if (op.kind == OpKind::SharedLoad) return true; // of fragments, for the next trip
     return op.regions.empty() && llvm::all_of(op.results, [&](ValueId result) {
              return kernel_.type(result).isShared() || !kernel_.layoutOf(result).valid();
            });

@@ -15,7 +15,8 @@ struct RingTurn {
   std::vector<ir::ValueId> rings = {};
 };
 
-/// Of a loop that multiplies tiles from slots on matrix units, and does nothing else. Beside those
+/// Of a loop that multiplies tiles from slots on matrix units, and does nothing else; it may load
+/// tiles from slots. Beside those
 /// instructions it matters what slots and addresses take.
 RingTurn ringTurn(const ir::Kernel &kernel, const ir::Op &loop, const machine::Machine &machine);
 

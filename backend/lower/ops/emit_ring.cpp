@@ -1,4 +1,6 @@
+#include "backend/ir/shared_tiles.h"
 #include "backend/lower/memory/exchange.h"
+#include "backend/lower/memory/fragments.h"
 #include "backend/lower/memory/slot_address.h"
 #include "backend/lower/memory/view_box.h"
 #include "backend/lower/memory/whole_copies.h"
@@ -192,7 +194,27 @@ void emitRingSlot(Emitter &e, const ir::Op &op) {
   e.define(op.result(), {e.ring(op.operand(0)).take(e)});
 }
 
+/// Whether warps read the tile as matrices, which they do where that is cheapest, an element in a
+/// register is what it is in memory, and no thread is to read what it has copied itself: that waits
+/// for no other's copies (read_schedule.cpp).
+bool loadByMatrices(Emitter &e, const ir::Op &op) {
+  const ir::Type &type = e.type(op.result());
+  const ir::ValueId tile = op.operand(0);
+  const ir::ValueId ring = ir::slotOf(e.kernel, tile).operand(0);
+  if (ir::info(type.element()).bits != ir::storageBits(type.element()) ||
+      e.kernel.layoutOf(ring) == e.kernel.layoutOf(op.result()))
+    return false;
+  FragmentSource source(
+      e, type.element(),
+      inSlot(analysis::plainReads(e.layoutOf(op.result())), inSlot(e.kernel, tile)));
+  source.readFrom(e.scalar(tile), slotLayout(e.kernel, tile));
+  if (!source.areMatrices()) return false;
+  e.define(op.result(), source.elements(e.laneType(type)));
+  return true;
+}
+
 void emitSharedLoad(Emitter &e, const ir::Op &op) {
+  if (loadByMatrices(e, op)) return;
   const ir::Type &type = e.type(op.result());
   const layout::SlotReads reads = readsOf(e, op.operand(0), e.layoutOf(op.result()));
   const layout::RegisterVectors vectors =

@@ -77,16 +77,19 @@ bool isStored(const Kernel &kernel, ValueId tile) {
          analysis::filledBy(kernel, slotOf(kernel, tile).operand(0)) == Ahead::Stores;
 }
 
-/// Of what all warps together read of an operand, and what fills it.
+/// Of what all warps together read of a tile, who want it in these places, and what fills it.
+std::int64_t bytesReadIn(const layout::LinearLayout &places, const Kernel &kernel, ValueId tile) {
+  const std::int64_t elements = std::int64_t{1} << places.inputBits();
+  const std::int64_t read = elements * storageBits(kernel.type(tile).element()) / 8;
+  return isStored(kernel, tile) ? read : bytesOf(kernel, tile) + read;
+}
+
 std::int64_t bytesThroughShared(const Kernel &kernel, const Op &dot, std::size_t operand,
                                 const machine::Machine &machine) {
   const ValueId tile = dot.operand(operand);
   const auto reads =
       analysis::fragmentReads(kernel, dot, operand, *analysis::unitOf(kernel, dot, machine));
-  if (isHeld(kernel, dot, operand, reads, machine)) return 0;
-  const std::int64_t elements = std::int64_t{1} << reads.places.inputBits();
-  const std::int64_t read = elements * storageBits(kernel.type(tile).element()) / 8;
-  return isStored(kernel, tile) ? read : bytesOf(kernel, tile) + read;
+  return isHeld(kernel, dot, operand, reads, machine) ? 0 : bytesReadIn(reads.places, kernel, tile);
 }
 
 Work workOfProduct(const Kernel &kernel, const Op &dot, const machine::Machine &machine) {
@@ -130,6 +133,11 @@ Work workOf(const Kernel &kernel, const Op &op, const machine::Machine &machine)
 
 Work workToRead(std::int64_t bytes, const machine::Machine &machine) {
   return {.shared = llvm::divideCeilSigned(bytes, machine.banks * kBankBytes)};
+}
+
+Work workToLoad(const Kernel &kernel, const Op &load, const machine::Machine &machine) {
+  const layout::LinearLayout &held = kernel.layout(kernel.layoutOf(load.result()));
+  return workToRead(bytesReadIn(held, kernel, load.operand(0)), machine);
 }
 
 schedule::Cost costOn(std::string_view resource, std::int64_t cycles) {

@@ -39,6 +39,8 @@ struct Work {
 Work workOf(const ir::Kernel &kernel, const ir::Op &op, const machine::Machine &machine);
 /// To read so many bytes of shared memory, once.
 Work workToRead(std::int64_t bytes, const machine::Machine &machine);
+/// What a `shared.load` reads for all warps, and what fills that once, as of a product's operand.
+Work workToLoad(const ir::Kernel &kernel, const ir::Op &load, const machine::Machine &machine);
 
 /// How often a warp issues a product's matrix instruction; 0: it is made of multiply-adds.
 std::int64_t matrixInstructionsOf(const ir::Kernel &kernel, const ir::Op &dot,

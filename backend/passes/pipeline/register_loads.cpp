@@ -1,5 +1,7 @@
 #include "backend/passes/pipeline/register_loads.h"
 
+#include "backend/ir/products.h"
+#include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
@@ -40,6 +42,20 @@ std::set<const Op *> loadsAheadInRegisters(const Op &loop) {
       if (const auto of = loading.find(operand); of != loading.end()) ahead.erase(of->second);
   });
   return ahead;
+}
+
+std::set<const Op *> carriedFragments(const Kernel &kernel, const Op &loop) {
+  const Block &body = loop.regions[0];
+  const auto arguments = llvm::ArrayRef(body.arguments).drop_front(firstCarriedArgument(loop));
+  std::set<const Op *> found;
+  for (const auto [argument, next] : llvm::zip_equal(arguments, body.ops.back()->operands)) {
+    const Op *const load = kernel.definition(next);
+    if (load == nullptr || load->kind != OpKind::SharedLoad) continue;
+    found.insert(load);
+    for (const auto &op : body.ops)
+      if (isProduct(*op) && llvm::is_contained(op->operands, argument)) found.insert(op.get());
+  }
+  return found;
 }
 
 } // namespace imbrex::passes::pipeline

@@ -11,4 +11,8 @@ namespace imbrex::passes::pipeline {
 /// computes.
 std::set<const ir::Op *> loadsAheadInRegisters(const ir::Op &loop);
 
+/// Those that read of slots what the next trip multiplies, and the products of what the last trip
+/// has read so (carry_fragments.h).
+std::set<const ir::Op *> carriedFragments(const ir::Kernel &kernel, const ir::Op &loop);
+
 } // namespace imbrex::passes::pipeline

@@ -4,6 +4,7 @@
 #include "backend/passes/pipeline/register_loads.h"
 
 #include <string_view>
+#include <utility>
 
 namespace imbrex::passes::pipeline {
 
@@ -30,7 +31,9 @@ void TimedWork::add(const Op &op, bool isOther, Ops &ops) {
   const schedule::Cost memory = memoryCost(kernel_, op, machine_.asyncCopies);
   if (memory.cycles > 0 && !isOther)
     return ops.push_back({.kind = ScheduleOpKind::Access, .cost = memory, .where = op.where});
-  addWork(workOf(kernel_, op, machine_), {.kind = ScheduleOpKind::Access, .where = op.where}, ops);
+  const Work work = workOf(kernel_, op, machine_);
+  if (fragments_.contains(&op)) return void(carried_ += work);
+  addWork(work, {.kind = ScheduleOpKind::Access, .where = op.where}, ops);
 }
 
 // It lands beside all that the trip computes, which waits for it at its end.
@@ -46,6 +49,8 @@ void TimedWork::addLoadAhead(const Op &op, Ops &ops) {
 bool TimedWork::noteLoadsAhead(const Op &loop) {
   const std::set<const Op *> ahead = loadsAheadInRegisters(loop);
   ahead_.insert(ahead.begin(), ahead.end());
+  const std::set<const Op *> fragments = carriedFragments(kernel_, loop);
+  fragments_.insert(fragments.begin(), fragments.end());
   return !ahead.empty();
 }
 
@@ -56,8 +61,9 @@ ScheduleOp TimedWork::landing(const Op &loop) {
           .where = loop.where};
 }
 
-// Fragments are read beside the products, which wait for the last of them at their end.
-void TimedWork::addWork(const Work &work, const ScheduleOp &access, Ops &ops) {
+// Fragments are read beside the products, which wait for the last of them at their end: those that
+// the last trip has left, too, and those for the next.
+void TimedWork::addWork(Work work, const ScheduleOp &access, Ops &ops) {
   const auto add = [&](std::string_view resource, std::int64_t cycles) {
     if (cycles == 0) return;
     ops.push_back(access);
@@ -65,6 +71,7 @@ void TimedWork::addWork(const Work &work, const ScheduleOp &access, Ops &ops) {
   };
   const bool isBeside = work.units > 0 && work.shared > 0;
   if (isBeside) {
+    work += std::exchange(carried_, {});
     const schedule::QueueId fragments = parts_.queue(QueueOf::Fragments);
     add(kSharedMemory, work.shared);
     ops.back().kind = ScheduleOpKind::Issue;
@@ -81,6 +88,10 @@ void TimedWork::addWork(const Work &work, const ScheduleOp &access, Ops &ops) {
 }
 
 void TimedWork::addReads(const Op &op, std::int64_t bytes, ScheduleOp access, Ops &ops) {
+  if (fragments_.contains(&op)) {
+    carried_ += workToLoad(kernel_, op, machine_);
+    return ops.push_back(std::move(access));
+  }
   Work work = workOf(kernel_, op, machine_);
   if (work.units > 0) return addWork(work, access, ops);
   work += workToRead(bytes, machine_);

@@ -23,20 +23,22 @@ public:
   void addReads(const ir::Op &op, std::int64_t bytes, schedule::ScheduleOp access, Ops &ops);
   /// Of an op of the order.
   schedule::Cost costOf(const ir::Op &op) const;
-  /// The loads of a loop that land in registers beside its trips; false: there are none.
+  /// The loads of a loop that land in registers beside its trips; false: there are none. And the
+  /// fragments that go from one trip to the next.
   bool noteLoadsAhead(const ir::Op &loop);
   /// At the end of such a trip they have landed.
   schedule::ScheduleOp landing(const ir::Op &loop);
 
 private:
   void addLoadAhead(const ir::Op &op, Ops &ops);
-  void addWork(const Work &work, const schedule::ScheduleOp &access, Ops &ops);
+  void addWork(Work work, const schedule::ScheduleOp &access, Ops &ops);
 
   const ir::Kernel &kernel_;
   const machine::Machine &machine_;
   ProgramParts &parts_;
   const Source source_ = sourceOf(kernel_);
-  std::set<const ir::Op *> ahead_;
+  std::set<const ir::Op *> ahead_, fragments_;
+  Work carried_; ///< Of these: reads, beside which the products of the last trip's run.
 };
 
 } // namespace imbrex::passes::pipeline
