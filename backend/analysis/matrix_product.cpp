@@ -152,7 +152,8 @@ Bits scattered(Bits number, llvm::ArrayRef<std::int32_t> places) {
 }
 
 FragmentReads plainReads(const LinearLayout &held) {
-  FragmentReads reads{.places = held, .ofFragment = {}, .ofSteps = {}, .ofPieces = {}, .depths = {}};
+  FragmentReads reads{
+      .places = held, .ofFragment = {}, .ofSteps = {}, .ofPieces = {}, .depths = {}};
   for (std::int32_t bit = 0; bit < held.inputBits(Dim::Register); ++bit)
     reads.ofFragment.push_back(bit);
   return reads;

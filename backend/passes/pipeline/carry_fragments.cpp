@@ -80,9 +80,9 @@ private:
   bool hasRegisters(const LaggingProduct &product) const {
     std::int64_t wanted = kOtherRegisters;
     for (const std::size_t i : {0, 1})
-      wanted += kStepsAtOnce *
-                registersOf(product.dot->operand(i),
-                            fragmentsOf(kernel_, machine_, *product.dot, i, product.last));
+      wanted +=
+          kStepsAtOnce * registersOf(product.dot->operand(i),
+                                     fragmentsOf(kernel_, machine_, *product.dot, i, product.last));
     const Block &body = product.loop->regions[0];
     for (const ValueId carried :
          llvm::ArrayRef(body.arguments).drop_front(firstCarriedArgument(*product.loop)))
@@ -104,8 +104,7 @@ private:
     const auto *const found = llvm::find(carried, dot.operand(2));
     if (found == carried.end()) return std::nullopt;
     const auto i = static_cast<std::size_t>(found - carried.begin());
-    const bool isAlone =
-        uses_[dot.operand(2).index()] == 1 && uses_[dot.result().index()] == 1;
+    const bool isAlone = uses_[dot.operand(2).index()] == 1 && uses_[dot.result().index()] == 1;
     if (!isAlone || yieldOf(body).operand(i) != dot.result()) return std::nullopt;
     return i;
   }
@@ -166,8 +165,8 @@ private:
     const std::vector<ValueId> carried = carry(loaded);
     ValueId sums = multiply(to, {carried[0], carried[1]}, product_.last, dot_.operand(2));
     for (std::int64_t first = 0; first < head;) {
-      const auto depth = static_cast<std::int64_t>(
-          llvm::bit_floor(static_cast<std::uint64_t>(head - first)));
+      const auto depth =
+          static_cast<std::int64_t>(llvm::bit_floor(static_cast<std::uint64_t>(head - first)));
       sums = multiply(to, {slice(to, 0, first, depth), slice(to, 1, first, depth)}, depth, sums);
       first += depth;
     }
@@ -221,15 +220,15 @@ private:
     const ValueId tile =
         to.create(OpKind::SharedLoad, {part}, {Type::tile(shared.element(), shared.shape())})
             .result();
-    kernel_.setLayout(tile, kernel_.addLayout(fragmentsOf(kernel_, machine_, dot_, operand,
-                                                          product_.last)));
+    kernel_.setLayout(
+        tile, kernel_.addLayout(fragmentsOf(kernel_, machine_, dot_, operand, product_.last)));
     return tile;
   }
 
   ValueId multiply(Builder &to, const std::array<ValueId, 2> &operands, std::int64_t depth,
                    ValueId sums) {
-    Op &made = to.create(OpKind::Dot, {operands[0], operands[1], sums},
-                         {kernel_.type(sums)}, dot_.attributes);
+    Op &made = to.create(OpKind::Dot, {operands[0], operands[1], sums}, {kernel_.type(sums)},
+                         dot_.attributes);
     unitAttrs(made).depthOrder = orderOf(dot_, depth);
     kernel_.setLayout(made.result(), kernel_.layoutOf(sums));
     return made.result();

@@ -17,7 +17,7 @@ namespace imbrex::passes::pipeline {
 /// #1 is any layout, #5 the one that is lowered, and #6 is that under the permuted names. #4 is #0
 /// but where lanes bring other elements for the sake of #5.
 ///
-/// Runs last, when it is known who reads a slot, and of kernels from files too: how slots lie is
+/// Runs when it is known who reads a slot, and of kernels from files too: how slots lie is
 /// for the machine that code is made for.
 void placeSlots(ir::Kernel &kernel, const PassContext &context);
 

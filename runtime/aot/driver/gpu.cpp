@@ -202,18 +202,35 @@ void Gpu::release(std::uint64_t address) const {
   within([&] { return driver().release(address); });
 }
 
+int Gpu::allocatePinned(std::int64_t bytes, void *&memory) const {
+  // cuda.h: CU_MEMHOSTALLOC_PORTABLE, for all contexts; hipHostMallocPortable.
+  constexpr unsigned kPortable = 1;
+  return within(
+      [&] { return driver().allocatePinned(&memory, static_cast<std::size_t>(bytes), kPortable); });
+}
+
+int Gpu::releasePinned(void *memory) const {
+  return within([&] { return driver().releasePinned(memory); });
+}
+
+int Gpu::startCopyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const {
+  return within(
+      [&] { return driver().copyInBy(to, from, static_cast<std::size_t>(bytes), stream); });
+}
+
+int Gpu::startCopyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const {
+  return within(
+      [&] { return driver().copyOutBy(to, from, static_cast<std::size_t>(bytes), stream); });
+}
+
 int Gpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const {
-  return within([&] {
-    const int error = driver().copyInBy(to, from, static_cast<std::size_t>(bytes), stream);
-    return error != 0 ? error : driver().synchronise(stream);
-  });
+  const int error = startCopyIn(to, from, bytes, stream);
+  return error != 0 ? error : await(stream);
 }
 
 int Gpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const {
-  return within([&] {
-    const int error = driver().copyOutBy(to, from, static_cast<std::size_t>(bytes), stream);
-    return error != 0 ? error : driver().synchronise(stream);
-  });
+  const int error = startCopyOut(to, from, bytes, stream);
+  return error != 0 ? error : await(stream);
 }
 
 int Gpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const {

@@ -110,7 +110,14 @@ public:
   void releaseIn(void *stream, std::uint64_t address, bool isPooled) const;
   /// Memory of the default stream.
   void release(std::uint64_t address) const;
-  /// Put into a stream, and waited for.
+  /// Memory of the host that all GPUs of the driver copy from and to while they and the host do
+  /// other work.
+  int allocatePinned(std::int64_t bytes, void *&memory) const;
+  int releasePinned(void *memory) const;
+  /// Put into a stream, where the host's memory is read or written when its turn comes.
+  int startCopyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const;
+  int startCopyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const;
+  /// The same, and waited for.
   int copyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const;
   int copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const;
   /// The host's memory may be used again, and what is launched next sees the device's.

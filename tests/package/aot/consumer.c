@@ -41,6 +41,23 @@ int launch_from_c(void) {
     for (i = 0; i < SIZE; ++i)
       if (b[i] != 2 * a[i]) return failed("the tensors' sum is wrong");
   }
+  {
+    imbrex_event first, last;
+    void *pinned = NULL;
+    double milliseconds = -1;
+    if (imbrex_event_make(&host, &first) != IMBREX_OK ||
+        imbrex_event_make(&host, &last) != IMBREX_OK ||
+        imbrex_event_record(&first, &host) != IMBREX_OK ||
+        imbrex_allocate_pinned(&host, sizeof a, &pinned) != IMBREX_OK ||
+        imbrex_start_copy_in(&host, pinned, a, sizeof a) != IMBREX_OK ||
+        memcmp(pinned, a, sizeof a) != 0 || imbrex_event_record(&last, &host) != IMBREX_OK ||
+        imbrex_stream_wait(&host, &last) != IMBREX_OK ||
+        imbrex_event_milliseconds(&first, &last, &milliseconds) != IMBREX_OK || milliseconds < 0)
+      return failed("events and pinned memory");
+    imbrex_release_pinned(&host, pinned);
+    imbrex_event_destroy(&first);
+    imbrex_event_destroy(&last);
+  }
   if (app_add(&host, &blocks, &none, &y, &z) != IMBREX_BAD_ARGUMENT) return failed("no null");
   return strcmp(imbrex_error_text(),
                 "the argument 'a' of 'add', view<const f32, 1>, is a null pointer") != 0

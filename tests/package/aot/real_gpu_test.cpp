@@ -1,8 +1,7 @@
 #include "app.hpp"
-#include "tests/package/aot/any_order.h"
 #include "tests/package/aot/checks.h"
+#include "tests/package/aot/device_launches.h"
 #include "tests/run/runtime/cuda_graphs.h"
-#include <imbrex/dsl.hpp>
 
 #include <doctest/doctest.h>
 
@@ -157,6 +156,30 @@ void compareWithHost(const stream_ref &gpu) {
   launchInAnyOrder(*queue, 5, 2000);
 }
 
+/// In one stream with copies around the launches, another that waits, and the time that it took.
+void orderByEvents(const stream_ref &gpu) {
+  const auto queue = streamOn(gpu), other = streamOn(gpu);
+  if (!queue || !other) return;
+  const stream_ref &in = *queue, &waiting = *other;
+  for (int i = 0; i < 20; ++i) addInStream(in);
+  constexpr std::int64_t kSize = 1 << 22;
+  constexpr int kLaunches = 100;
+  const auto x = on(in, std::vector<f32>(kSize, 1)), y = on(in, std::vector<f32>(kSize));
+  const array<const f32, 1> one(x.data(), {kSize}), sum(y.data(), {kSize});
+  const array<f32, 1> into(y.data(), {kSize});
+  aot::event first, last;
+  check(first.record(in));
+  for (int i = 0; i < kLaunches; ++i) check(app::add(in, kSize / 1024, one, sum, into));
+  check(last.record(in));
+  check(waiting.wait(last));
+  check(app::add(waiting, kSize / 1024, one, sum, into));
+  check(waiting.synchronise());
+  double milliseconds = 0;
+  check(last.milliseconds_since(first, milliseconds));
+  CHECK(milliseconds > 0);
+  CHECK(contentOf(y) == std::vector<f32>(kSize, kLaunches + 1));
+}
+
 /// Each thread has a stream of its own.
 void launchFromThreads(const stream_ref &gpu) {
   if (!streamOn(gpu)) return;
@@ -179,6 +202,13 @@ TEST_CASE("the cuda device runs a library's launches of eight threads") {
 }
 TEST_CASE("the hip device runs a library's launches of eight threads") {
   launchFromThreads(stream_ref::hip());
+}
+
+TEST_CASE("the cuda device runs a library's launches in the order of events") {
+  orderByEvents(stream_ref::cuda());
+}
+TEST_CASE("the hip device runs a library's launches in the order of events") {
+  orderByEvents(stream_ref::hip());
 }
 
 TEST_CASE("the cuda device runs a library's launches from a graph") {

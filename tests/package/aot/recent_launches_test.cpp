@@ -1,7 +1,7 @@
 #include "app.hpp"
 #include "kernels.h"
-#include "tests/package/aot/any_order.h"
 #include "tests/package/aot/checks.h"
+#include "tests/package/aot/device_launches.h"
 #include "tests/package/aot/played_library.h"
 #include "tests/support/ending_thread.h"
 

@@ -289,6 +289,23 @@ int fake_copyOutBy(void *to, std::uint64_t from, std::size_t bytes, void *stream
   return isStream(stream) ? copyOut(to, from, bytes) : kInvalidHandle;
 }
 
+int fake_allocatePinned(void **memory, std::size_t bytes, unsigned flags) {
+  const Lock lock(inDriver);
+  constexpr unsigned kPortable = 1; // cuda.h: CU_MEMHOSTALLOC_PORTABLE
+  if (const int error = enter("allocatePinned"); error != 0) return error;
+  if (flags != kPortable) return kInvalidValue;
+  *memory = std::malloc(bytes);
+  state().pinned.insert(*memory);
+  return 0;
+}
+int fake_releasePinned(void *memory) {
+  const Lock lock(inDriver);
+  if (const int error = enter("releasePinned"); error != 0) return error;
+  if (state().pinned.erase(memory) == 0) return kInvalidValue;
+  std::free(memory);
+  return 0;
+}
+
 int fake_pointerFacts(unsigned count, int *which, void **values, std::uint64_t address) {
   const Lock lock(inDriver);
   constexpr int kMemoryType = 2, kOrdinal = 9; // cuda.h: CU_POINTER_ATTRIBUTE_…

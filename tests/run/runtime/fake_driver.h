@@ -70,8 +70,8 @@ struct State {
   std::map<std::thread::id, ThreadState> threads;
   ThreadState &here() { return threads[std::this_thread::get_id()]; }
 
-  std::set<void *> streams; ///< Made and not destroyed.
-  void *captured = nullptr; ///< A stream for whose launches a graph is made.
+  std::set<void *> streams, pinned; ///< Made and not destroyed, or released.
+  void *captured = nullptr;         ///< A stream for whose launches a graph is made.
   /// What each stream was told to wait for, events by their numbers of launches and copies.
   std::vector<std::pair<void *, std::int64_t>> waits;
 

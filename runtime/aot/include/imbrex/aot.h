@@ -125,6 +125,28 @@ int imbrex_stream_destroy(const imbrex_stream *stream);
 /* Wait for all that is in a stream. The error of what broke down there comes out here. */
 int imbrex_stream_synchronise(const imbrex_stream *stream);
 
+/* A place in a stream: what others wait for, and when it was reached. Of the device of the stream
+   that it was made on. */
+typedef struct imbrex_event {
+  int32_t device; /* an imbrex_device */
+  int32_t number; /* of the device, its driver's */
+  void *handle;   /* the driver's: a CUevent or cudaEvent_t, a hipEvent_t; the host's our own */
+} imbrex_event;
+
+int imbrex_event_make(const imbrex_stream *on, imbrex_event *made);
+int imbrex_event_destroy(const imbrex_event *event);
+/* From now on it is behind all that is in the stream, of the same device. */
+int imbrex_event_record(const imbrex_event *event, const imbrex_stream *in);
+/* Wait until it is reached. */
+int imbrex_event_synchronise(const imbrex_event *event);
+/* How long after the first the last was reached, both recorded, of one device, by its clock. It
+   waits for both. */
+int imbrex_event_milliseconds(const imbrex_event *first, const imbrex_event *last,
+                              double *milliseconds);
+/* What is put into the stream from now on waits for the event, of any device of the same vendor or
+   of the host. No thread waits, but who waits on the host's stream. */
+int imbrex_stream_wait(const imbrex_stream *stream, const imbrex_event *event);
+
 /* Memory of the stream's device, at a multiple of 256 bytes. It is given back when all that is in
    the stream has ended. */
 int imbrex_allocate(const imbrex_stream *stream, int64_t bytes, void **memory);
@@ -132,6 +154,16 @@ int imbrex_release(const imbrex_stream *stream, void *memory);
 /* Between the process's memory and the device's, behind what is in the stream; done on return. */
 int imbrex_copy_in(const imbrex_stream *stream, void *to, const void *from, int64_t bytes);
 int imbrex_copy_out(const imbrex_stream *stream, void *to, const void *from, int64_t bytes);
+
+/* Memory of the process that GPUs copy from and to while they and the processor do other work. It
+   is of all GPUs of the stream's vendor, and of the host's ordinary memory. Nothing may still use
+   it when it is released. */
+int imbrex_allocate_pinned(const imbrex_stream *stream, int64_t bytes, void **memory);
+int imbrex_release_pinned(const imbrex_stream *stream, void *memory);
+/* The same copies, put into the stream and not waited for: the process's memory has to stay as it
+   is until the stream has come so far. Where it is not pinned the driver may wait all the same. */
+int imbrex_start_copy_in(const imbrex_stream *stream, void *to, const void *from, int64_t bytes);
+int imbrex_start_copy_out(const imbrex_stream *stream, void *to, const void *from, int64_t bytes);
 
 #pragma GCC visibility pop
 

@@ -51,6 +51,8 @@ dltensor as_dltensor(const Theirs &theirs) {
   return dltensor(same);
 }
 
+class event;
+
 /// A queue of a device, which somebody else keeps: a handle of the driver's, or a `stream`. On the
 /// host a launch has ended when it returns.
 class stream_ref : public imbrex_stream {
@@ -72,6 +74,8 @@ public:
 
   /// Wait for all that is in it. What broke down there comes out here.
   status synchronise() const noexcept { return status(imbrex_stream_synchronise(this)); }
+  /// What is put into it from now on waits for the event; no thread does, unless it is the host's.
+  status wait(const event &happened) const noexcept;
 
 private:
   static constexpr stream_ref make(std::int32_t device, int number, void *handle) {
@@ -101,11 +105,93 @@ public:
   }
   operator const stream_ref &() const { return stream_; }
   status synchronise() const noexcept { return stream_.synchronise(); }
+  status wait(const event &happened) const noexcept { return stream_.wait(happened); }
 
 private:
   explicit stream(const imbrex_stream &made) : stream_(made) {}
 
   stream_ref stream_ = stream_ref::host();
+};
+
+/// A place in a stream: what others wait for, and when it was reached.
+class event {
+public:
+  event() = default;
+  event(event &&other) noexcept : event_(std::exchange(other.event_, {})) {}
+  event &operator=(event &&other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  ~event() {
+    if (event_.handle != nullptr) imbrex_event_destroy(&event_);
+  }
+
+  /// From now on it is behind all that is in the stream. Made on its device the first time.
+  status record(const stream_ref &in) noexcept {
+    const int made = event_.handle != nullptr ? IMBREX_OK : imbrex_event_make(&in, &event_);
+    return status(made != IMBREX_OK ? made : imbrex_event_record(&event_, &in));
+  }
+  /// Wait until it is reached.
+  status synchronise() const noexcept { return status(imbrex_event_synchronise(&event_)); }
+  /// How long after an earlier one, of the same device, it was reached. Waits for both.
+  status milliseconds_since(const event &earlier, double &milliseconds) const noexcept {
+    return status(imbrex_event_milliseconds(&earlier.event_, &event_, &milliseconds));
+  }
+  /// None where it was never recorded.
+  const imbrex_event &native() const { return event_; }
+
+private:
+  imbrex_event event_{};
+};
+
+inline status stream_ref::wait(const event &happened) const noexcept {
+  return status(imbrex_stream_wait(this, &happened.native()));
+}
+
+/// Elements in the process's memory that GPUs copy from and to while they and the processor do
+/// other work: what device_buffer's copies are started from and to.
+template <class T>
+class pinned_buffer {
+public:
+  pinned_buffer() = default;
+  pinned_buffer(pinned_buffer &&other) noexcept { swap(other); }
+  pinned_buffer &operator=(pinned_buffer &&other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~pinned_buffer() {
+    if (data_ != nullptr) imbrex_release_pinned(&device_, data_);
+  }
+
+  /// So many elements, whose values nobody has set, for the GPUs of the stream's vendor.
+  status make(const stream_ref &on, std::int64_t size) noexcept {
+    pinned_buffer made;
+    made.device_ = stream_ref(imbrex_stream{on.device, on.number, nullptr});
+    made.size_ = size;
+    void *memory = nullptr;
+    const std::int64_t bytes = size < 0 ? size : detail::bytes_of<T>(size);
+    const status came(imbrex_allocate_pinned(&made.device_, bytes, &memory));
+    made.data_ = static_cast<T *>(memory);
+    if (came.ok()) swap(made);
+    return came;
+  }
+
+  T *data() const { return data_; }
+  std::int64_t size() const { return size_; }
+  T *begin() const { return data_; }
+  T *end() const { return data_ + size_; }
+  T &operator[](std::int64_t i) const { return data_[i]; }
+
+private:
+  void swap(pinned_buffer &other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+
+  stream_ref device_ = stream_ref::host();
+  T *data_ = nullptr;
+  std::int64_t size_ = 0;
 };
 
 /// Elements in a device's memory, given back with this, when all that is in the stream has ended.
@@ -145,6 +231,14 @@ public:
   /// What is in it, as much as there is room for, behind all that is in its stream.
   status copy_to(std::span<T> values) const noexcept {
     return status(imbrex_copy_out(&stream_, values.data(), data_, bytes_of(values)));
+  }
+  /// The same, put into the stream and not waited for: the values have to stay as they are until it
+  /// has come so far. From and to a pinned_buffer they are copied beside other work.
+  status start_copy_from(std::span<const T> values) noexcept {
+    return status(imbrex_start_copy_in(&stream_, data_, values.data(), bytes_of(values)));
+  }
+  status start_copy_to(std::span<T> values) const noexcept {
+    return status(imbrex_start_copy_out(&stream_, values.data(), data_, bytes_of(values)));
   }
 
   T *data() const { return data_; }

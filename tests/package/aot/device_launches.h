@@ -2,11 +2,13 @@
 
 #include "app.hpp"
 #include "tests/package/aot/checks.h"
+#include <imbrex/dsl.hpp>
 
 #include <array>
 #include <numeric>
 #include <utility>
 
+/// Launches whose results are looked at, on fake GPUs, real ones and the host.
 namespace imbrex::aot_tests {
 
 /// Launches `scale` again and again with one or the other of few arguments, so that many are like
@@ -41,6 +43,24 @@ inline void launchInAnyOrder(const stream_ref &gpu, unsigned seed, int launches)
       REQUIRE(made[k] == (!isInside ? -1 : negate ? -value : value));
     }
   }
+}
+
+/// From pinned memory to the device, a launch, and back, all of it in the stream.
+inline void addInStream(const stream_ref &on) {
+  constexpr std::int64_t kSize = 3000;
+  aot::pinned_buffer<f32> here;
+  check(here.make(on, kSize));
+  CHECK(here.size() == kSize);
+  std::iota(here.begin(), here.end(), 1.0f);
+  device_buffer<f32> there, sums;
+  check(there.make(on, kSize));
+  check(sums.make(on, kSize));
+  check(there.start_copy_from(here));
+  const array<const f32, 1> given(there.data(), {kSize});
+  check(app::add(on, cdiv(kSize, 1024), given, given, array<f32, 1>(sums.data(), {kSize})));
+  check(sums.start_copy_to(here));
+  check(on.synchronise());
+  for (std::int64_t i = 0; i < kSize; ++i) REQUIRE(here[i] == 2.0f * static_cast<f32>(i + 1));
 }
 
 } // namespace imbrex::aot_tests
