@@ -1,4 +1,5 @@
 #include "imbrex/device_buffer.hpp"
+#include "imbrex/pinned_buffer.hpp"
 #include "runtime/gpus.h"
 #include "runtime/throw.h"
 
@@ -45,13 +46,35 @@ device_block::~device_block() {
       ->releaseIn(in_.native(), reinterpret_cast<std::uintptr_t>(data_), is_pooled_);
 }
 
-void device_block::copy_from(const void *source, std::source_location where) {
+// On devices that run on the processor a copy has ended when it is started.
+
+void device_block::start_copy_from(const void *source, std::source_location where) {
   if (bytes_ == 0) return;
   if (host_) {
     host_->touch();
     std::memcpy(data_, source, static_cast<std::size_t>(bytes_));
     return;
   }
+  const auto started =
+      (*runtime::gpuOf(in_))
+          ->startCopyIn(reinterpret_cast<std::uintptr_t>(data_), source, bytes_, in_.native());
+  if (!started) throwAt(where, started.error());
+}
+
+void device_block::start_copy_to(void *target, std::source_location where) const {
+  if (bytes_ == 0) return;
+  if (host_) {
+    std::memcpy(target, data_, static_cast<std::size_t>(bytes_));
+    return;
+  }
+  const auto started =
+      (*runtime::gpuOf(in_))
+          ->startCopyOut(target, reinterpret_cast<std::uintptr_t>(data_), bytes_, in_.native());
+  if (!started) throwAt(where, started.error());
+}
+
+void device_block::copy_from(const void *source, std::source_location where) {
+  if (bytes_ == 0 || host_) return start_copy_from(source, where);
   const gpu::SupportedGpu &gpu = gpuToCopy(in_, "from", where);
   const auto copied =
       gpu.copyIn(reinterpret_cast<std::uintptr_t>(data_), source, bytes_, in_.native());
@@ -59,15 +82,29 @@ void device_block::copy_from(const void *source, std::source_location where) {
 }
 
 void device_block::copy_to(void *target, std::source_location where) const {
-  if (bytes_ == 0) return;
-  if (host_) {
-    std::memcpy(target, data_, static_cast<std::size_t>(bytes_));
-    return;
-  }
+  if (bytes_ == 0 || host_) return start_copy_to(target, where);
   const gpu::SupportedGpu &gpu = gpuToCopy(in_, "to", where);
   const auto copied =
       gpu.copyOut(target, reinterpret_cast<std::uintptr_t>(data_), bytes_, in_.native());
   if (!copied) throwAt(where, copied.error());
+}
+
+pinned_block::pinned_block(device on, std::int64_t bytes, std::source_location where) : on_(on) {
+  const gpu::SupportedGpu *gpu =
+      runtime::valueOrThrow(runtime::gpuOf(stream_ref(on), locate(where)));
+  if (gpu == nullptr) {
+    host_ = std::make_unique<memory_block>(bytes, where);
+    data_ = host_->data();
+    return;
+  }
+  if (bytes == 0) return;
+  const auto memory = gpu->allocatePinned(bytes);
+  if (!memory) throwAt(where, memory.error());
+  data_ = static_cast<std::byte *>(*memory);
+}
+
+pinned_block::~pinned_block() {
+  if (!host_ && data_ != nullptr) (*runtime::gpuOf(stream_ref(on_)))->releasePinned(data_);
 }
 
 void check_count(std::int64_t wanted, const char *direction, std::int64_t count,

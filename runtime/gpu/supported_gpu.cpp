@@ -180,6 +180,23 @@ Result<void> SupportedGpu::copied(std::string_view direction, std::int64_t bytes
   return refused(std::string(direction) + " " + std::to_string(bytes) + " bytes", error);
 }
 
+Result<void *> SupportedGpu::allocatePinned(std::int64_t bytes) const {
+  void *memory = nullptr;
+  const int error = driver_->allocatePinned(bytes, memory);
+  if (error != 0) return refused("allocate " + std::to_string(bytes) + " pinned bytes", error);
+  return memory;
+}
+
+Result<void> SupportedGpu::startCopyIn(std::uint64_t to, const void *from, std::int64_t bytes,
+                                       void *stream) const {
+  return copied("take", bytes, driver_->startCopyIn(to, from, bytes, stream));
+}
+
+Result<void> SupportedGpu::startCopyOut(void *to, std::uint64_t from, std::int64_t bytes,
+                                        void *stream) const {
+  return copied("give back", bytes, driver_->startCopyOut(to, from, bytes, stream));
+}
+
 Result<void> SupportedGpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes,
                                   void *stream) const {
   return copied("take", bytes, driver_->copyIn(to, from, bytes, stream));

@@ -101,7 +101,14 @@ public:
   void releaseIn(void *stream, std::uint64_t address, bool isPooled) const {
     driver_->releaseIn(stream, address, isPooled);
   }
-  /// Put into a stream, and waited for.
+  /// Memory of the host that GPUs copy from and to while they and the host do other work.
+  Result<void *> allocatePinned(std::int64_t bytes) const;
+  void releasePinned(void *memory) const { driver_->releasePinned(memory); }
+  /// Put into a stream, where the host's memory is read or written when its turn comes.
+  Result<void> startCopyIn(std::uint64_t to, const void *from, std::int64_t bytes,
+                           void *stream) const;
+  Result<void> startCopyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const;
+  /// The same, and waited for.
   Result<void> copyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const;
   Result<void> copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const;
   Result<void> copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const;

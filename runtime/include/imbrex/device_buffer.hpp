@@ -24,6 +24,9 @@ public:
   /// All of it, from and to the host's memory, which is free again when these return.
   void copy_from(const void *source, std::source_location where);
   void copy_to(void *target, std::source_location where) const;
+  /// The same, which these only put into the stream.
+  void start_copy_from(const void *source, std::source_location where);
+  void start_copy_to(void *target, std::source_location where) const;
 
 private:
   stream_ref in_;
@@ -101,11 +104,26 @@ public:
   }
   template <std::ranges::range Range>
   void copy_to(Range &&values, std::source_location where = std::source_location::current()) const {
-    check_range<Range>();
-    static_assert(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>,
-                  "imbrex: what a device_buffer is copied to is const");
+    check_target<Range>();
     detail::check_count(units(), "to", units_of(values), where);
     if (owned()) owned()->copy_to(std::ranges::data(values), where);
+  }
+
+  /// The same, put into the stream and not waited for: the range has to stay as it is until the
+  /// stream has come so far. From and to a pinned_buffer it is copied beside other work.
+  template <std::ranges::range Range>
+  void start_copy_from(const Range &values,
+                       std::source_location where = std::source_location::current()) {
+    check_range<const Range>();
+    detail::check_count(units(), "from", units_of(values), where);
+    if (owned()) owned()->start_copy_from(std::ranges::data(values), where);
+  }
+  template <std::ranges::range Range>
+  void start_copy_to(Range &&values,
+                     std::source_location where = std::source_location::current()) const {
+    check_target<Range>();
+    detail::check_count(units(), "to", units_of(values), where);
+    if (owned()) owned()->start_copy_to(std::ranges::data(values), where);
   }
 
 private:
@@ -135,6 +153,12 @@ private:
       static_assert(std::same_as<std::ranges::range_value_t<Range>, storage_type>,
                     "imbrex: a device_buffer is copied as it is, and the range has elements of "
                     "another type; a buffer converts them, by copy_from");
+  }
+  template <class Range>
+  static constexpr void check_target() {
+    check_range<Range>();
+    static_assert(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>,
+                  "imbrex: what a device_buffer is copied to is const");
   }
   template <class Range>
   static detail::layout layout_of(const Range &values, std::source_location where) {

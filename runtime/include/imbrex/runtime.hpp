@@ -9,5 +9,6 @@
 #include <imbrex/launch.hpp>
 #include <imbrex/launch_hook.hpp>
 #include <imbrex/log.hpp>
+#include <imbrex/pinned_buffer.hpp>
 #include <imbrex/stream.hpp>
 #include <imbrex/tensor_ref.hpp>

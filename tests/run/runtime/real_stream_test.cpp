@@ -59,6 +59,25 @@ std::vector<i32> contentOf(const device_buffer<i32> &array) {
 constexpr std::size_t kCount = std::size_t{1} << 24;
 constexpr int kBlocks = static_cast<int>(kCount / 1024);
 
+/// Copies that are started lie between launches, in their order.
+void copyInOrder(const char *name) {
+  const auto on = gpuToStream(name);
+  if (!on) return;
+  const auto step = jit(Step{});
+  const stream queue(*on);
+  device_buffer<i32> x(queue, {kCount});
+  pinned_buffer<i32> given(*on, kCount), once(*on, kCount), twice(*on, kCount);
+  std::iota(given.begin(), given.end(), 0);
+  x.start_copy_from(given);
+  for (const pinned_buffer<i32> *into : {&once, &twice}) {
+    step(queue, grid(kBlocks), x);
+    x.start_copy_to(*into);
+  }
+  queue.synchronize();
+  CHECK(std::vector<i32>(once.begin(), once.end()) == stepped(ramp(kCount), 1, 0));
+  CHECK(std::vector<i32>(twice.begin(), twice.end()) == stepped(ramp(kCount), 2, 0));
+}
+
 void keepOrder(const char *name) {
   const auto on = gpuToStream(name);
   if (!on) return;
@@ -86,6 +105,8 @@ void keepOrder(const char *name) {
 
 TEST_CASE("the cuda device keeps the order of streams") { keepOrder("cuda"); }
 TEST_CASE("the hip device keeps the order of streams") { keepOrder("hip"); }
+TEST_CASE("the cuda device keeps copies in the order of launches") { copyInOrder("cuda"); }
+TEST_CASE("the hip device keeps copies in the order of launches") { copyInOrder("hip"); }
 
 TEST_CASE("the cuda device keeps launches in a graph") {
   const auto on = gpuToStream("cuda");

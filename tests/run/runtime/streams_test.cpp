@@ -237,6 +237,49 @@ TEST_CASE("memory is taken from a pool in a stream's order, and without one at o
   }
 }
 
+/// From pinned memory, through a launch, and back, all of it in the stream.
+void doubleInStream(const stream_ref &in) {
+  pinned_buffer<f32> here(in.on(), 64);
+  CHECK(here.size() == 64);
+  std::ranges::copy(upTo64(), here.begin());
+  device_buffer<f32> x(in, {64}), y(in, {64});
+  x.start_copy_from(here);
+  jit(Twice{}, {.on = in.on()})(in, grid(1), x, y);
+  y.start_copy_to(here);
+  in.synchronize();
+  CHECK(std::vector<float>(here.begin(), here.end()) == doubled(upTo64()));
+}
+
+TEST_CASE("copies from and to pinned memory are put into a stream") {
+  for (const char *name : {"host", "interpreter"})
+    doubleInStream(stream_ref(*device::try_by_name(name)));
+  Fake fake(trace(Twice{}));
+  const stream queue(fake.on);
+  doubleInStream(queue); // compiles
+  fake.driver.calls.clear();
+  doubleInStream(queue);
+  CHECK(fake.calls("copyInBy") == 1);
+  CHECK(fake.calls("copyOutBy") == 1);
+  const auto &calls = fake.driver.calls;
+  const auto back = std::ranges::find(calls, "copyOutBy");
+  CHECK(std::find(calls.begin(), back, "synchronise") == back); // nothing waits on the way
+  CHECK(fake.driver.pinned.empty());
+
+  pinned_buffer<f32> one(fake.on, 3), other = std::move(one);
+  CHECK(one.size() == 0); // NOLINT(bugprone-use-after-move): what is left is what is tested
+  CHECK(one.begin() == one.end());
+  CHECK(other.size() == 3);
+  other = pinned_buffer<f32>(fake.on, 5);
+  CHECK(fake.driver.pinned.size() == 1);
+  CHECK(pinned_buffer<f4e2m1>(fake.on, 5).size() == 3); // bytes
+  const device_buffer<f32> larger(queue, {6});
+  CHECK(thrownCode([&] { larger.start_copy_to(other); }) == "CopySize");
+  CHECK(thrownCode([&] { pinned_buffer<f32>(fake.on, -1); }) != "");
+  fake.driver.failing = "allocatePinned";
+  fake.driver.error = 1;
+  CHECK(thrownCode([&] { pinned_buffer<f32>(fake.on, 5); }) == "GpuRefused");
+}
+
 TEST_CASE("what the driver refuses of streams and their memory is an error, and nothing is lost") {
   for (const char *failing :
        {"makeStream", "allocateIn", "copyInBy", "copyOutBy", "makeEvent", "recordEvent",
