@@ -156,6 +156,20 @@ bool haveWholeRegisters(const FragmentReads &reads, const layout::RegisterVector
   return true;
 }
 
+bool areSideBySide(const FragmentReads &reads, const layout::RegisterVectors &vectors) {
+  std::size_t inOrder = 0; // low bits of a fragment's elements that count registers
+  while (inOrder < reads.ofFragment.size() &&
+         reads.ofFragment[inOrder] == static_cast<std::int32_t>(inOrder))
+    ++inOrder;
+  const auto together =
+      std::min(static_cast<std::size_t>(vectors.width), std::size_t{1} << inOrder);
+  for (std::size_t i = 0; i < vectors.registers.size(); ++i)
+    if (vectors.registers[i] !=
+        vectors.registers[i - i % together] + static_cast<std::int32_t>(i % together))
+      return false;
+  return true;
+}
+
 std::optional<FragmentCost> costOfAccess(const FragmentReads &reads, const FragmentAccess &access,
                                          const LinearLayout &shared,
                                          const machine::Machine &machine) {
@@ -168,8 +182,11 @@ std::optional<FragmentCost> costOfAccess(const FragmentReads &reads, const Fragm
   if (access.way == FragmentWay::Vectors) {
     const layout::RegisterVectors vectors = inShared.vectors(most);
     width = vectors.width;
+    const std::int64_t elements = std::int64_t{1} << access.places.inputBits(Dim::Register);
     if (!haveWholeRegisters(reads, vectors, access.elementBits))
-      cost.assembled = std::int64_t{1} << access.places.inputBits(Dim::Register);
+      cost.assembled = elements;
+    else if (!areSideBySide(reads, vectors))
+      cost.moved = elements / elementsTogether(access.elementBits);
   } else if (!haveRows(inShared, most)) {
     return std::nullopt;
   }

@@ -51,7 +51,8 @@ constexpr std::int64_t weightOf(const layout::AccessCost &cost) {
 struct FragmentCost {
   layout::AccessCost access;
   std::int64_t assembled = 0; ///< Elements that are put together to registers one by one.
-  std::int64_t weight() const { return weightOf(access) + 2 * assembled; }
+  std::int64_t moved = 0;     ///< Registers that accesses leave elsewhere than beside their own.
+  std::int64_t weight() const { return weightOf(access) + 2 * assembled + moved; }
 };
 /// Of a tile that lies so (from the offset, in elements, to coordinates); nothing where the way
 /// does not fit it.
@@ -84,6 +85,10 @@ PlacedTiles storedTiles(const layout::LinearLayout &held, const layout::LinearLa
 /// The best way through shared memory of a slab of an operand, from threads that hold it so.
 FragmentPlan planSlab(const layout::LinearLayout &held, const FragmentReads &reads,
                       std::int32_t elementBits, const machine::Machine &machine);
+
+/// Whether the registers of a fragment, which an instruction takes side by side, come so from
+/// vectors, as far as these reach.
+bool areSideBySide(const FragmentReads &reads, const layout::RegisterVectors &vectors);
 
 /// Whether each register of a fragment is a piece of one vector.
 bool haveWholeRegisters(const FragmentReads &reads, const layout::RegisterVectors &vectors,
