@@ -1,6 +1,7 @@
 #include "backend/passes/pipeline/carry_fragments.h"
 
 #include "backend/analysis/matrix_product.h"
+#include "backend/analysis/ring_copies.h"
 #include "backend/ir/products.h"
 #include "backend/ir/shared_tiles.h"
 #include "backend/machine/occupancy.h"
@@ -69,10 +70,18 @@ private:
     // Sums of 8-bit floats go to full ones after so many of k, which parts would cut anew.
     if (!sums || isNarrowFloat(elementOf(kernel_, op, 0))) return std::nullopt;
     if (!isTakenIn(loop, op.operand(0)) || !isTakenIn(loop, op.operand(1))) return std::nullopt;
-    const std::int64_t last = lastPart(op), depth = depthOf(kernel_, op);
-    const LaggingProduct product{.loop = &loop, .dot = &op, .sums = *sums, .last = last};
-    if (depth % last != 0 || depth == last || !hasRegisters(product)) return std::nullopt;
-    return product;
+    // Twice as much where there is more to do beside it: threads store between two meetings.
+    std::optional<LaggingProduct> best;
+    for (const std::int64_t last : {lastPart(op), isStored(op.operand(0)) ? 2 * lastPart(op) : 0}) {
+      const LaggingProduct product{.loop = &loop, .dot = &op, .sums = *sums, .last = last};
+      const std::int64_t depth = depthOf(kernel_, op);
+      if (last > 0 && depth % last == 0 && depth > last && hasRegisters(product)) best = product;
+    }
+    return best;
+  }
+
+  bool isStored(ValueId tile) const {
+    return analysis::filledBy(kernel_, slotOf(kernel_, tile).operand(0)) == Ahead::Stores;
   }
 
   /// Whether a thread has more than what goes from trip to trip and the fragments of the last of k

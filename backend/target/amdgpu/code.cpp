@@ -4,6 +4,7 @@
 #include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/loop_waits.h"
 #include "backend/target/amdgpu/masked_loads.h"
+#include "backend/target/amdgpu/product_order.h"
 #include "backend/target/amdgpu/register_limit.h"
 #include "backend/target/amdgpu/signed_zeros.h"
 #include "backend/target/amdgpu/uniform_pairs.h"
@@ -14,13 +15,15 @@ namespace imbrex::target::amdgpu {
 
 Result<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &machine,
                                  llvm::CodeGenFileType type) {
-  constexpr unsigned kLastInOrder =
-      9; // the last generation whose blocks are in order by themselves
-  if (llvm::AMDGPU::getIsaVersion(machine.getTargetCPU()).Major <= kLastInOrder)
-    finishBeforeMeetings(module);
+  constexpr unsigned kLastInOrder = 9; // whose blocks are in order by themselves
+  constexpr unsigned kLargeFragments = 11;
+  const unsigned generation = llvm::AMDGPU::getIsaVersion(machine.getTargetCPU()).Major;
+  if (generation <= kLastInOrder) finishBeforeMeetings(module);
   prepareLoadsToLds(module);
   keepSignsOfZero(module, machine);
   splitUniformPairs(module, machine);
+  // Both halves of a warp have what the other has: read ahead, that would be too much.
+  if (generation != kLargeFragments) orderProducts(module);
   return generate(module, machine, type,
                   {{.name = kPassOfSelection, .run = forgetSharedMemory},
                    {.name = kPassInFrontOfWaits, .run = removeBranchesAroundLoads},

@@ -1,0 +1,251 @@
+#include "backend/target/amdgpu/product_order.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/Support/AMDGPUAddrSpace.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+namespace imbrex::target::amdgpu {
+namespace {
+
+using llvm::Instruction;
+
+/// What a group has, by the bit that names it (LLVM, AMDGPUUsage, llvm.amdgcn.sched.group.barrier).
+enum class Kind : std::uint32_t {
+  Other = 0,
+  Product = 0x8, ///< MFMA and WMMA
+  Load = 0x20,   ///< of global memory, into registers or LDS
+  Read = 0x100,  ///< of LDS
+  Store = 0x200, ///< to LDS
+  Meeting = ~0U,
+};
+
+Kind kindOf(const llvm::IntrinsicInst &call) {
+  const llvm::StringRef name = call.getCalledFunction()->getName();
+  const auto is = [&](llvm::StringRef beginning) {
+    return name.starts_with("llvm.amdgcn." + beginning.str());
+  };
+  if (is("mfma") || is("wmma")) return Kind::Product;
+  if (is("ds.read.tr") || is("ds.load.tr")) return Kind::Read;
+  if (is("raw.ptr.buffer.load") || is("global.load") || is("load.to.lds")) return Kind::Load;
+  if (is("s.barrier")) return Kind::Meeting;
+  return Kind::Other;
+}
+
+Kind kindOf(const Instruction &instruction) {
+  const auto isShared = [](unsigned space) { return space == llvm::AMDGPUAS::LOCAL_ADDRESS; };
+  if (const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) return kindOf(*call);
+  if (const auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
+    return isShared(load->getPointerAddressSpace()) ? Kind::Read : Kind::Load;
+  if (const auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+    return isShared(store->getPointerAddressSpace()) ? Kind::Store : Kind::Other;
+  return Kind::Other;
+}
+
+using Instructions = llvm::SmallVector<Instruction *, 16>;
+
+/// What stands between two meetings, in order.
+struct Part {
+  Instructions loads, stores, reads, products;
+  std::size_t free = 0;             ///< Of the first products: they want nothing that is read here.
+  std::vector<std::size_t> readFor; ///< Of each read, the first product that wants it, or the end.
+};
+
+class PartReader {
+public:
+  std::vector<Part> read(llvm::BasicBlock &block) {
+    parts_.emplace_back();
+    for (Instruction &instruction : block) add(instruction);
+    for (Part &part : parts_)
+      for (std::size_t &wanted : part.readFor) wanted = std::min(wanted, part.products.size());
+    return std::move(parts_);
+  }
+
+private:
+  void add(Instruction &instruction) {
+    Part &part = parts_.back();
+    switch (kindOf(instruction)) {
+    case Kind::Other: return;
+    case Kind::Meeting: parts_.emplace_back(); return;
+    case Kind::Load: part.loads.push_back(&instruction); return;
+    case Kind::Store: part.stores.push_back(&instruction); return;
+    case Kind::Read:
+      number_[&instruction] = part.reads.size();
+      part.reads.push_back(&instruction);
+      part.readFor.push_back(~std::size_t{0});
+      return;
+    case Kind::Product: {
+      wants_ = false;
+      for (llvm::Value *operand : instruction.operands()) want(operand);
+      if (!wants_ && part.free == part.products.size()) ++part.free;
+      part.products.push_back(&instruction);
+      return;
+    }
+    }
+  }
+
+  /// The product at hand wants what the value is made of, but for the sums of those before.
+  void want(llvm::Value *value) {
+    auto *const made = llvm::dyn_cast<Instruction>(value);
+    if (made == nullptr || llvm::isa<llvm::PHINode>(made)) return;
+    Part &part = parts_.back();
+    switch (kindOf(*made)) {
+    case Kind::Other:
+      for (llvm::Value *operand : made->operands()) want(operand);
+      return;
+    case Kind::Read: {
+      const auto number = number_.find(made);
+      if (number == number_.end() || number->second >= part.reads.size() ||
+          part.reads[number->second] != made)
+        return; // of another part
+      wants_ = true;
+      std::size_t &first = part.readFor[number->second];
+      first = std::min(first, part.products.size());
+      return;
+    }
+    case Kind::Product:
+    case Kind::Load:
+    case Kind::Store:
+    case Kind::Meeting: return;
+    }
+  }
+
+  std::vector<Part> parts_;
+  llvm::DenseMap<const Instruction *, std::size_t> number_; // of a read, in its part
+  bool wants_ = false;
+};
+
+/// Moves an instruction, and what it is made of, in front of another of its block, where it stands
+/// behind that.
+void moveUp(Instruction &instruction, Instruction &before) {
+  if (instruction.getParent() != before.getParent() || llvm::isa<llvm::PHINode>(instruction) ||
+      instruction.comesBefore(&before))
+    return;
+  for (llvm::Value *operand : instruction.operands())
+    if (auto *const made = llvm::dyn_cast<Instruction>(operand)) moveUp(*made, before);
+  instruction.moveBefore(before.getIterator());
+}
+
+/// Half of the products that the next part has ready go between the stores.
+void arrangeStores(const Part &part, Part &next) {
+  const std::size_t taken = std::min(next.free / 2, part.stores.size());
+  for (std::size_t i = 0; i < taken; ++i) {
+    const std::size_t behind = (i + 1) * part.stores.size() / taken;
+    if (behind < part.stores.size())
+      moveUp(*next.products[i], *part.stores[behind]);
+    else if (!part.loads.empty())
+      moveUp(*next.products[i], *part.loads.front());
+  }
+  next.products.erase(next.products.begin(),
+                      next.products.begin() + static_cast<std::ptrdiff_t>(taken));
+  next.free -= taken;
+  for (std::size_t &wanted : next.readFor) wanted -= std::min(wanted, taken);
+}
+
+/// In front of which product each read goes: as far ahead of the one that wants it as can be, but
+/// no two in one place unless they have to be.
+std::vector<std::size_t> placesOfReads(const Part &part) {
+  // An LDS read takes some 130 cycles, and a product 16 to 32 of the unit's.
+  constexpr std::size_t kAhead = 4;
+  std::vector<std::size_t> places(part.reads.size());
+  std::size_t behind = part.products.size();
+  for (std::size_t i = places.size(); i-- > 0;) {
+    const std::size_t wanted = part.readFor[i];
+    places[i] =
+        std::min(wanted - std::min(wanted, kAhead), behind - std::min<std::size_t>(behind, 1));
+    behind = places[i];
+  }
+  return places;
+}
+
+/// Reads go up to their places, and the first products between the loads.
+void arrangeProducts(const Part &part) {
+  const std::vector<std::size_t> places = placesOfReads(part);
+  std::size_t read = 0;
+  for (std::size_t i = 0; i < part.products.size(); ++i) {
+    Instruction &here = i < part.loads.size() ? *part.loads[i] : *part.products[i];
+    for (; read < places.size() && places[read] <= i; ++read) moveUp(*part.reads[read], here);
+    moveUp(*part.products[i], here);
+  }
+}
+
+/// The order in which the block stands, as groups.
+void askForOrder(llvm::BasicBlock &block) {
+  struct Group {
+    Kind kind;
+    std::uint32_t count;
+  };
+  std::vector<Group> groups;
+  for (const Instruction &instruction : block) {
+    const Kind kind = kindOf(instruction);
+    if (kind == Kind::Other || kind == Kind::Meeting) continue;
+    if (groups.empty() || groups.back().kind != kind) groups.push_back({kind, 0});
+    ++groups.back().count;
+  }
+  llvm::IRBuilder<> b(block.getTerminator());
+  for (const Group &group : groups)
+    b.CreateIntrinsic(llvm::Intrinsic::amdgcn_sched_group_barrier, {},
+                      {b.getInt32(static_cast<std::uint32_t>(group.kind)), b.getInt32(group.count),
+                       b.getInt32(0)});
+}
+
+void arrange(llvm::BasicBlock &block, std::vector<Part> parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!parts[i].products.empty())
+      arrangeProducts(parts[i]);
+    else if (i + 1 < parts.size())
+      arrangeStores(parts[i], parts[i + 1]);
+  askForOrder(block);
+}
+
+/// Whether, in this block, a product's sums go to other products alone, and to the next trip; their
+/// elements may be taken apart and put together on the way.
+bool isSummedUp(const Instruction &made) {
+  return llvm::all_of(made.users(), [&](const llvm::User *of) {
+    const auto &user = *llvm::cast<Instruction>(of);
+    if (user.getParent() != made.getParent() || llvm::isa<llvm::PHINode>(user)) return true;
+    if (llvm::isa<llvm::ExtractElementInst, llvm::InsertElementInst>(user)) return isSummedUp(user);
+    return kindOf(user) == Kind::Product;
+  });
+}
+
+/// Whether there is enough to be ordered, reads are few, not of single elements, and nothing else
+/// is computed: what wants registers besides had better be ordered by LLVM, which counts them.
+bool isWorthIt(const std::vector<Part> &parts) {
+  constexpr std::size_t kFewest = 8;
+  std::size_t products = 0, reads = 0;
+  for (const Part &part : parts) {
+    products += part.products.size();
+    reads += part.reads.size();
+    if (!llvm::all_of(part.products,
+                      [](const Instruction *product) { return isSummedUp(*product); }))
+      return false;
+  }
+  return products >= kFewest && reads > 0 && reads <= 2 * products;
+}
+
+bool isLoop(llvm::BasicBlock &block) {
+  return llvm::is_contained(llvm::successors(&block), &block);
+}
+
+} // namespace
+
+void orderProducts(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function) {
+      if (!isLoop(block)) continue;
+      std::vector<Part> parts = PartReader().read(block);
+      if (isWorthIt(parts)) arrange(block, std::move(parts));
+    }
+}
+
+} // namespace imbrex::target::amdgpu
