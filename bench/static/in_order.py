@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""What a step of a product's loop takes a wave that is alone, by a toy of a machine.
+
+    in_order.py FOLDER_OR_ASSEMBLY…     AMD's assembly, as bench_products writes it (NAME.s)
+
+The toy issues one instruction every four cycles, in order. The matrix unit is busy for 32 cycles with each
+product, LDS for 32 with each access, whose result is there 128 later, and memory answers after 900;
+s_waitcnt waits as the manual says, for all but so many. Meetings take no time, and other waves none away. So
+it says nothing of a machine's speed, but whether the loop's order lets the unit work: `ratio` is the cycles
+of a step by those in which the unit has to be busy.
+"""
+
+import re
+import sys
+from collections import deque
+from pathlib import Path
+
+ISSUE, PRODUCT, LDS_BUSY, LDS_LATENCY, MEMORY_LATENCY = 4, 32, 32, 128, 900
+PRODUCTS = re.compile(r"v_s?(mfma|wmma)")
+
+
+def loops(lines):
+    """The instructions between a label and a branch back to it."""
+    labels = {match[1]: i for i, line in enumerate(lines) if (match := re.match(r"(\.LBB\w+):", line))}
+    for i, line in enumerate(lines):
+        match = re.match(r"s_cbranch\w* (\.LBB\w+)", line)
+        if match and labels.get(match[1], i) < i:
+            yield [one for one in lines[labels[match[1]] + 1 : i + 1] if re.match(r"[a-z]\w+( |$)", one)]
+
+
+def main_loop(text):
+    """The shortest of those with the most products; None where no loop has one."""
+    lines = [re.sub(r"\s*;.*", "", line).strip() for line in text.splitlines()]
+    found = [loop for loop in loops(lines) if any(map(PRODUCTS.match, loop))]
+    return max(found, key=lambda loop: (sum(map(bool, map(PRODUCTS.match, loop))), -len(loop)), default=None)
+
+
+def left_by(wait):
+    """How many accesses of LDS, and of memory, a wait lets go on; None: it does not look."""
+    def count(pattern):
+        match = re.search(pattern, wait)
+        return int(match[1], 0) if match else None
+
+    both = count(r"s_wait_loadcnt_dscnt (\w+)")
+    if both is not None:
+        return both & 0x3F, both >> 8
+    return count(r"(?:lgkmcnt\(|s_wait_dscnt )(\w+)"), count(r"(?:vmcnt\(|s_wait_loadcnt )(\w+)")
+
+
+def cycles(loop, trips=12, counted=3):
+    """Of a trip, once it repeats itself."""
+    now = unit = lds = 0
+    lds_queue, memory_queue, ends = deque(), deque(), []
+    for _ in range(trips):
+        for instruction in loop:
+            if PRODUCTS.match(instruction):
+                now = max(now, unit)
+                unit = now + PRODUCT
+            elif instruction.startswith("ds_"):
+                lds = max(now, lds) + LDS_BUSY
+                lds_queue.append(lds + LDS_LATENCY)
+            elif re.match(r"(buffer|global)_load", instruction):
+                memory_queue.append(now + MEMORY_LATENCY)
+            elif instruction.startswith("s_wait"):
+                for queue, left in zip((lds_queue, memory_queue), left_by(instruction)):
+                    while left is not None and len(queue) > left:
+                        now = max(now, queue.popleft())
+                continue
+            now += ISSUE
+        ends.append(now)
+    return (ends[-1] - ends[-1 - counted]) / counted
+
+
+def main(paths):
+    files = [file for path in map(Path, paths) for file in (sorted(path.glob("*.s")) if path.is_dir() else [path])]
+    for file in files:
+        loop = main_loop(file.read_text())
+        if loop is None:
+            continue
+        bound = PRODUCT * sum(map(bool, map(PRODUCTS.match, loop)))
+        taken = cycles(loop)
+        print(f"{file.stem}: {len(loop)} instructions, {taken:.0f} cycles of {bound}, ratio {taken / bound:.2f}")
+
+
+main(sys.argv[1:] or sys.exit(__doc__))
