@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/IRBuilder.h"
@@ -11,7 +12,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace imbrex::target::amdgpu {
@@ -60,11 +62,19 @@ struct Part {
   std::vector<std::size_t> readFor; ///< Of each read, the first product that wants it, or the end.
 };
 
+/// The parts of a block in which reads and products may be moved: products are made of arithmetic
+/// on what LDS reads of their part have brought and what comes from elsewhere, and between the
+/// first and the last of a part nothing is ordered or written but loads into other slots.
 class PartReader {
 public:
-  std::vector<Part> read(llvm::BasicBlock &block) {
+  /// Nothing of other blocks.
+  std::optional<std::vector<Part>> read(llvm::BasicBlock &block) {
     parts_.emplace_back();
-    for (Instruction &instruction : block) add(instruction);
+    block_ = &block;
+    for (Instruction &instruction : block) {
+      add(instruction);
+      if (!mayMove_) return std::nullopt;
+    }
     for (Part &part : parts_)
       for (std::size_t &wanted : part.readFor) wanted = std::min(wanted, part.products.size());
     return std::move(parts_);
@@ -73,59 +83,71 @@ public:
 private:
   void add(Instruction &instruction) {
     Part &part = parts_.back();
-    switch (kindOf(instruction)) {
-    case Kind::Other: return;
-    case Kind::Meeting: parts_.emplace_back(); return;
+    const Kind kind = kindOf(instruction);
+    if (kind == Kind::Read || kind == Kind::Product) mayMove_ &= part.stores.empty() && !isOrdered_;
+    switch (kind) {
+    case Kind::Other:
+      isOrdered_ |= instruction.mayHaveSideEffects() &&
+                    !(part.reads.empty() && part.loads.empty() && part.products.empty());
+      return;
+    case Kind::Meeting:
+      parts_.emplace_back();
+      isOrdered_ = false;
+      return;
     case Kind::Load: part.loads.push_back(&instruction); return;
-    case Kind::Store: part.stores.push_back(&instruction); return;
+    case Kind::Store:
+      mayMove_ &= part.reads.empty() && part.products.empty();
+      part.stores.push_back(&instruction);
+      return;
     case Kind::Read:
-      number_[&instruction] = part.reads.size();
+      seen_.clear();
+      for (llvm::Value *operand : instruction.operands()) mayMove_ &= !want(operand);
+      number_[&instruction] = {parts_.size() - 1, part.reads.size()};
       part.reads.push_back(&instruction);
       part.readFor.push_back(~std::size_t{0});
       return;
     case Kind::Product: {
-      wants_ = false;
-      for (llvm::Value *operand : instruction.operands()) want(operand);
-      if (!wants_ && part.free == part.products.size()) ++part.free;
+      bool wantsReads = false;
+      seen_.clear();
+      for (llvm::Value *operand : instruction.operands()) wantsReads |= want(operand);
+      if (!wantsReads && part.free == part.products.size()) ++part.free;
       part.products.push_back(&instruction);
       return;
     }
     }
   }
 
-  /// The product at hand wants what the value is made of, but for the sums of those before.
-  void want(llvm::Value *value) {
+  /// The product at hand wants what the value is made of, but for the sums of those before. Whether
+  /// a read of this part is among it.
+  bool want(llvm::Value *value) {
     auto *const made = llvm::dyn_cast<Instruction>(value);
-    if (made == nullptr || llvm::isa<llvm::PHINode>(made)) return;
-    Part &part = parts_.back();
-    switch (kindOf(*made)) {
-    case Kind::Other:
-      for (llvm::Value *operand : made->operands()) want(operand);
-      return;
-    case Kind::Read: {
-      const auto number = number_.find(made);
-      if (number == number_.end() || number->second >= part.reads.size() ||
-          part.reads[number->second] != made)
-        return; // of another part
-      wants_ = true;
-      std::size_t &first = part.readFor[number->second];
-      first = std::min(first, part.products.size());
-      return;
+    if (made == nullptr || llvm::isa<llvm::PHINode>(made) || !seen_.insert(made).second)
+      return false;
+    if (const auto read = number_.find(made); read != number_.end()) {
+      if (read->second.part + 1 != parts_.size()) return false;
+      std::size_t &first = parts_.back().readFor[read->second.number];
+      first = std::min(first, parts_.back().products.size());
+      return true;
     }
-    case Kind::Product:
-    case Kind::Load:
-    case Kind::Store:
-    case Kind::Meeting: return;
-    }
+    if (made->getParent() != block_ || kindOf(*made) == Kind::Product) return false;
+    mayMove_ &= !made->mayReadOrWriteMemory() && !made->mayHaveSideEffects();
+    bool wantsReads = false;
+    for (llvm::Value *operand : made->operands()) wantsReads |= want(operand);
+    return wantsReads;
   }
 
+  struct Place {
+    std::size_t part, number;
+  };
   std::vector<Part> parts_;
-  llvm::DenseMap<const Instruction *, std::size_t> number_; // of a read, in its part
-  bool wants_ = false;
+  llvm::DenseMap<const Instruction *, Place> number_; // of a read
+  llvm::SmallPtrSet<const Instruction *, 32> seen_;
+  const llvm::BasicBlock *block_ = nullptr;
+  bool mayMove_ = true, isOrdered_ = false;
 };
 
 /// Moves an instruction, and what it is made of, in front of another of its block, where it stands
-/// behind that.
+/// behind that. PartReader has seen that this may be done.
 void moveUp(Instruction &instruction, Instruction &before) {
   if (instruction.getParent() != before.getParent() || llvm::isa<llvm::PHINode>(instruction) ||
       instruction.comesBefore(&before))
@@ -218,8 +240,8 @@ bool isSummedUp(const Instruction &made) {
   });
 }
 
-/// Whether there is enough to be ordered, reads are few, not of single elements, and nothing else
-/// is computed: what wants registers besides had better be ordered by LLVM, which counts them.
+/// Whether there is enough to be ordered, reads are few, not of single elements, and sums are
+/// summed up alone: where more is done with them, registers are few, and LLVM counts them.
 bool isWorthIt(const std::vector<Part> &parts) {
   constexpr std::size_t kFewest = 8;
   std::size_t products = 0, reads = 0;
@@ -243,8 +265,8 @@ void orderProducts(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::BasicBlock &block : function) {
       if (!isLoop(block)) continue;
-      std::vector<Part> parts = PartReader().read(block);
-      if (isWorthIt(parts)) arrange(block, std::move(parts));
+      auto parts = PartReader().read(block);
+      if (parts && isWorthIt(*parts)) arrange(block, *std::move(parts));
     }
 }
 

@@ -138,4 +138,30 @@ TEST_CASE("a few products, or many reads, are left to LLVM") {
   CHECK(many.groups == "");
 }
 
+TEST_CASE("what is loaded from global memory, or ordered on the way, stays where it is") {
+  const std::string load = "  %l = load <4 x half>, ptr addrspace(1) %g\n";
+  const std::string fence = "  fence acquire\n";
+  const std::string rest =
+      read("a", 16) + products(8, 2, "a") + read("y", 48) + product("last", "a", "p9");
+  for (const std::string &body :
+       {kMeeting + load + products(0, 8, "l") + rest,
+        kMeeting + std::string(kStore) + kMeeting + load + products(0, 8, "l") + rest,
+        kMeeting + products(0, 8, "x") + fence + rest,
+        kMeeting + products(0, 8, "x") + std::string(kStore) + rest}) {
+    CAPTURE(body);
+    CHECK(orderOf(body).groups == "");
+  }
+}
+
+TEST_CASE("what products are made of is looked at once") {
+  std::string chain = "  %c0 = fadd <4 x half> %x, %x\n";
+  for (int i = 1; i < 200; ++i) {
+    const std::string before = "%c" + std::to_string(i - 1);
+    chain += "  %c" + std::to_string(i) + " = fmul <4 x half> " + before + ", " + before + "\n";
+  }
+  const Order order = orderOf(kMeeting + chain + products(0, 8, "c199") + read("y", 16) +
+                              product("last", "c199", "p7"));
+  CHECK(order.groups == "PPPPPRPPPP");
+}
+
 } // namespace imbrex::target::amdgpu
