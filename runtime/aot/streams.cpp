@@ -116,8 +116,10 @@ int imbrex_event_milliseconds(const imbrex_event *first, const imbrex_event *las
                               double *milliseconds) {
   *milliseconds = 0;
   for (const imbrex_event *event : {first, last})
-    if (const int status = imbrex_event_synchronise(event); status != IMBREX_OK) return status;
+    if (const int status = check(event); status != IMBREX_OK) return status;
   if (const int status = checkDevice(*first, *last); status != IMBREX_OK) return status;
+  for (const imbrex_event *event : {first, last})
+    if (const int status = imbrex_event_synchronise(event); status != IMBREX_OK) return status;
   return performOn(
       *first, "tell the time between two events",
       [&](const Gpu &gpu) {

@@ -55,15 +55,27 @@ public:
       : kernel_(kernel), machine_(machine), uses_(countUses(kernel)) {}
 
   std::vector<LaggingProduct> find() {
-    walk(kernel_.body(), [&](Op &op) {
-      if (op.kind != OpKind::For) return;
-      for (const auto &inner : op.regions[0].ops)
-        if (auto product = laggingIn(op, *inner)) found_.push_back(*product);
-    });
+    visit(kernel_.body(), 0);
     return std::move(found_);
   }
 
 private:
+  /// `around`: the registers that go from trip to trip of loops around.
+  void visit(Block &block, std::int64_t around) {
+    for (const auto &op : block.ops) {
+      const bool carries = isLoop(*op);
+      const std::int64_t held = around + (carries ? carriedRegisters(*op) : 0);
+      for (Block &region : op->regions) visit(region, held);
+      if (op->kind != OpKind::For) continue;
+      held_ = held;
+      for (const auto &inner : op->regions[0].ops)
+        if (auto product = laggingIn(*op, *inner)) {
+          held_ += fragmentRegisters(*product);
+          found_.push_back(*product);
+        }
+    }
+  }
+
   std::optional<LaggingProduct> laggingIn(Op &loop, Op &op) const {
     if (op.kind != OpKind::Dot || !isOnUnit(op) || op.operands.size() != 3) return std::nullopt;
     const auto sums = carriedSums(loop, op);
@@ -84,20 +96,28 @@ private:
     return analysis::filledBy(kernel_, slotOf(kernel_, tile).operand(0)) == Ahead::Stores;
   }
 
-  /// Whether a thread has more than what goes from trip to trip and the fragments of the last of k
+  /// Whether a thread has more than what goes from trip to trip, and the fragments of the last of k
   /// and of the first, which are loaded while those are multiplied.
   bool hasRegisters(const LaggingProduct &product) const {
-    std::int64_t wanted = kOtherRegisters;
-    for (const std::size_t i : {0, 1})
-      wanted +=
-          kStepsAtOnce * registersOf(product.dot->operand(i),
-                                     fragmentsOf(kernel_, machine_, *product.dot, i, product.last));
-    const Block &body = product.loop->regions[0];
-    for (const ValueId carried :
-         llvm::ArrayRef(body.arguments).drop_front(firstCarriedArgument(*product.loop)))
-      if (kernel_.layoutOf(carried).valid())
-        wanted += registersOf(carried, kernel_.layout(kernel_.layoutOf(carried)));
+    const std::int64_t wanted = kOtherRegisters + held_ + kStepsAtOnce * fragmentRegisters(product);
     return wanted < machine::registersOfThread(machine_, kernel_.threads().count());
+  }
+
+  std::int64_t fragmentRegisters(const LaggingProduct &product) const {
+    std::int64_t registers = 0;
+    for (const std::size_t i : {0, 1})
+      registers += registersOf(product.dot->operand(i),
+                               fragmentsOf(kernel_, machine_, *product.dot, i, product.last));
+    return registers;
+  }
+
+  std::int64_t carriedRegisters(const Op &loop) const {
+    std::int64_t registers = 0;
+    for (const ValueId carried :
+         llvm::ArrayRef(loop.regions[0].arguments).drop_front(firstCarriedArgument(loop)))
+      if (kernel_.layoutOf(carried).valid())
+        registers += registersOf(carried, kernel_.layout(kernel_.layoutOf(carried)));
+    return registers;
   }
 
   std::int64_t registersOf(ValueId tile, const layout::LinearLayout &held) const {
@@ -137,6 +157,7 @@ private:
   Kernel &kernel_;
   const machine::Machine &machine_;
   std::vector<std::int32_t> uses_;
+  std::int64_t held_ = 0; // registers of what goes from trip to trip, with what was found so far
   std::vector<LaggingProduct> found_;
 };
 

@@ -192,9 +192,9 @@ private:
   }
 
   ScheduleOps readTrip(const Op &loop) {
-    const bool areLoadsBeside = timed_ && timed_->noteLoadsAhead(loop);
+    if (timed_) timed_->beginTrip(loop);
     ScheduleOps ops = read(loop.regions[0]);
-    if (areLoadsBeside) ops.push_back(timed_->landing(loop));
+    if (timed_) timed_->endTrip(loop, ops);
     return ops;
   }
 

@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/timed_work.h"
 
+#include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/passes/pipeline/register_loads.h"
 
@@ -32,7 +33,7 @@ void TimedWork::add(const Op &op, bool isOther, Ops &ops) {
   if (memory.cycles > 0 && !isOther)
     return ops.push_back({.kind = ScheduleOpKind::Access, .cost = memory, .where = op.where});
   const Work work = workOf(kernel_, op, machine_);
-  if (fragments_.contains(&op)) return void(carried_ += work);
+  if (fragments_.contains(&op)) return; // beginTrip has counted it
   addWork(work, {.kind = ScheduleOpKind::Access, .where = op.where}, ops);
 }
 
@@ -46,19 +47,24 @@ void TimedWork::addLoadAhead(const Op &op, Ops &ops) {
   ops.push_back({.kind = ScheduleOpKind::Commit, .queue = loads, .where = op.where});
 }
 
-bool TimedWork::noteLoadsAhead(const Op &loop) {
+void TimedWork::beginTrip(const Op &loop) {
   const std::set<const Op *> ahead = loadsAheadInRegisters(loop);
   ahead_.insert(ahead.begin(), ahead.end());
-  const std::set<const Op *> fragments = carriedFragments(kernel_, loop);
-  fragments_.insert(fragments.begin(), fragments.end());
-  return !ahead.empty();
+  carried_ = {};
+  for (const Op *op : carriedFragments(kernel_, loop)) {
+    fragments_.insert(op);
+    carried_ +=
+        isProduct(*op) ? workOf(kernel_, *op, machine_) : workToLoad(kernel_, *op, machine_);
+  }
 }
 
-ScheduleOp TimedWork::landing(const Op &loop) {
-  return {.kind = ScheduleOpKind::Drain,
-          .count = 0,
-          .queue = parts_.queue(QueueOf::Loads),
-          .where = loop.where};
+// What is loaded ahead has landed.
+void TimedWork::endTrip(const Op &loop, Ops &ops) {
+  if (!loadsAheadInRegisters(loop).empty())
+    ops.push_back({.kind = ScheduleOpKind::Drain,
+                   .count = 0,
+                   .queue = parts_.queue(QueueOf::Loads),
+                   .where = loop.where});
 }
 
 // Fragments are read beside the products, which wait for the last of them at their end: those that
@@ -88,10 +94,7 @@ void TimedWork::addWork(Work work, const ScheduleOp &access, Ops &ops) {
 }
 
 void TimedWork::addReads(const Op &op, std::int64_t bytes, ScheduleOp access, Ops &ops) {
-  if (fragments_.contains(&op)) {
-    carried_ += workToLoad(kernel_, op, machine_);
-    return ops.push_back(std::move(access));
-  }
+  if (fragments_.contains(&op)) return ops.push_back(std::move(access));
   Work work = workOf(kernel_, op, machine_);
   if (work.units > 0) return addWork(work, access, ops);
   work += workToRead(bytes, machine_);

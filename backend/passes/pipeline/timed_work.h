@@ -23,11 +23,10 @@ public:
   void addReads(const ir::Op &op, std::int64_t bytes, schedule::ScheduleOp access, Ops &ops);
   /// Of an op of the order.
   schedule::Cost costOf(const ir::Op &op) const;
-  /// The loads of a loop that land in registers beside its trips; false: there are none. And the
-  /// fragments that go from one trip to the next.
-  bool noteLoadsAhead(const ir::Op &loop);
-  /// At the end of such a trip they have landed.
-  schedule::ScheduleOp landing(const ir::Op &loop);
+  /// Of a loop whose body is read next: its loads that land in registers beside a trip, and the
+  /// fragments that go from one trip to the next, count as what they are in between.
+  void beginTrip(const ir::Op &loop);
+  void endTrip(const ir::Op &loop, Ops &ops);
 
 private:
   void addLoadAhead(const ir::Op &op, Ops &ops);
@@ -38,7 +37,7 @@ private:
   ProgramParts &parts_;
   const Source source_ = sourceOf(kernel_);
   std::set<const ir::Op *> ahead_, fragments_;
-  Work carried_; ///< Of these: reads, beside which the products of the last trip's run.
+  Work carried_; ///< Of these in a trip, as long as no product has it beside it.
 };
 
 } // namespace imbrex::passes::pipeline

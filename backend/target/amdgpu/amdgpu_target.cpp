@@ -35,7 +35,7 @@ bool computesFloats(const llvm::Module &module) {
   return llvm::any_of(module, [](const llvm::Function &function) {
     return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
       const bool computes = llvm::isa<llvm::BinaryOperator, llvm::IntrinsicInst>(instruction);
-      return computes && instruction.getType()->isFloatTy();
+      return computes && instruction.getType()->isFloatingPointTy();
     });
   });
 }

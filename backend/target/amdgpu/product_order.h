@@ -14,7 +14,11 @@
 ///   wait  mfma mfma mfma mfma                mfma mfma mfma mfma  wait  mfma …
 ///
 /// What is read is read some products before the one that wants it, and one between two products;
-/// stores into slots and loads stand between products as well.
+/// stores into slots and loads stand between products as well. Moved are LDS reads within their
+/// part, between two meetings, and products in front of it, if arithmetic alone is moved with them.
+///
+/// Just before code is generated: what runs the module, and what compares accesses, has seen it as
+/// it was before.
 namespace imbrex::target::amdgpu {
 
 /// For the blocks of code that multiply in loops, of a module that is optimised.

@@ -112,15 +112,19 @@ public:
   /// The same, put into the stream and not waited for: the range has to stay as it is until the
   /// stream has come so far. From and to a pinned_buffer it is copied beside other work.
   template <std::ranges::range Range>
-  void start_copy_from(const Range &values,
+  void start_copy_from(Range &&values,
                        std::source_location where = std::source_location::current()) {
-    check_range<const Range>();
+    static_assert(std::ranges::borrowed_range<Range>,
+                  "imbrex: a copy that is started from a temporary would outlive it");
+    check_range<const std::remove_reference_t<Range>>();
     detail::check_count(units(), "from", units_of(values), where);
     if (owned()) owned()->start_copy_from(std::ranges::data(values), where);
   }
   template <std::ranges::range Range>
   void start_copy_to(Range &&values,
                      std::source_location where = std::source_location::current()) const {
+    static_assert(std::ranges::borrowed_range<Range>,
+                  "imbrex: a copy that is started to a temporary would outlive it");
     check_target<Range>();
     detail::check_count(units(), "to", units_of(values), where);
     if (owned()) owned()->start_copy_to(std::ranges::data(values), where);

@@ -67,7 +67,7 @@ TEST_CASE("a loop whose loads are stored into slots has a timeline, and meetings
   CHECK(contains(staged.output, "no resource is the limit, but a cycle of 735 cycles: issue loads "
                                 "(671), drain loads, meet all, access ring0.tile (32), access "
                                 "ring1.tile (32)\n"));
-  CHECK(contains(staged.output, "  matrix units   4096  "));
+  CHECK(contains(staged.output, "  matrix units   4160  ")); // half a trip's are behind the loop
   CHECK(contains(shell("imbrex check product.imx --target gfx942").output,
                  "schedule 'product' is safe for all numbers of trips: "));
   CHECK(contains(shell("imbrex timeline scale.imx --target gfx942").output,
