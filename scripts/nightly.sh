@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # scripts/nightly.sh [MINUTES]: the proofs that take too long for every change, for about so many
 # minutes (120 unless told): all GPUs in place of seven, more processors, new random kernels, other
-# orders of warps, the GPU bundle, the fuzz tests. A step that is not done when its share of the time is over is no failure.
+# orders of warps, the GPU bundle, the fuzz tests. A step that is not done when its share of the
+# time is over is no failure.
 #   scripts/nightly.sh 0 [BUILD]: only looks whether each step finds something to do, in a build's folder.
 set -uo pipefail
 cd "$(dirname "$0")/.."

@@ -32,9 +32,8 @@ void TimedWork::add(const Op &op, bool isOther, Ops &ops) {
   const schedule::Cost memory = memoryCost(kernel_, op, machine_.asyncCopies);
   if (memory.cycles > 0 && !isOther)
     return ops.push_back({.kind = ScheduleOpKind::Access, .cost = memory, .where = op.where});
-  const Work work = workOf(kernel_, op, machine_);
   if (fragments_.contains(&op)) return; // beginTrip has counted it
-  addWork(work, {.kind = ScheduleOpKind::Access, .where = op.where}, ops);
+  addWork(workOf(kernel_, op, machine_), {.kind = ScheduleOpKind::Access, .where = op.where}, ops);
 }
 
 // It lands beside all that the trip computes, which waits for it at its end.

@@ -7,11 +7,11 @@
 /// though: a list of groups, so many instructions of a kind each, at the end of a block
 /// (llvm.amdgcn.sched.group.barrier).
 ///
-///   LLVM's own                               asked for
-///   ds_read ds_read ds_read ds_read          ds_read ds_read ds_read ds_read
-///   wait  mfma mfma mfma mfma                mfma mfma                  // of what the last trip
-///   read ds_read ds_read ds_read ds_read          wait  mfma ds_read  mfma ds_read  mfma ds_read …
-///   wait  mfma mfma mfma mfma                mfma mfma mfma mfma  wait  mfma …
+///   LLVM's own                     asked for
+///   ds_read ds_read ds_read        ds_read ds_read ds_read
+///   wait  mfma mfma mfma           mfma mfma  (of the last trip)
+///   ds_read ds_read ds_read        wait  mfma ds_read  mfma ds_read …
+///   wait  mfma mfma mfma           mfma mfma  wait  mfma …
 ///
 /// What is read is read some products before the one that wants it, and one between two products;
 /// stores into slots and loads stand between products as well. Moved are LDS reads within their
