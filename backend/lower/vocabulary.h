@@ -137,6 +137,11 @@ public:
                                std::int64_t /*bytes*/) const {
     lacks(kNoCopies);
   }
+  /// The same from a buffer, on a machine that has these: what is outside is filled with zeros.
+  virtual void copyFromBuffer(Builder &, Value * /*to*/, const BufferPlace & /*from*/,
+                              std::int64_t /*bytes*/) const {
+    lacks(kNoCopies);
+  }
   /// A value (i32) that is the same in all lanes, in a way that the machine can see.
   virtual Value *uniform(Builder &, Value *x) const { return x; }
   /// Close a group of this thread's copies.

@@ -67,6 +67,9 @@ inline bool has(const std::string &line, const char *part) {
 inline bool isCopy(const std::string &line) {
   return has(line, "cp.async.cg.") || has(line, "cp.async.ca.");
 }
+inline bool isLoadToLds(const std::string &line) {
+  return has(line, "global_load_lds") || (has(line, "buffer_load_") && has(line, " lds"));
+}
 inline bool isCommit(const std::string &line) { return has(line, "cp.async.commit_group"); }
 inline bool isWait(const std::string &line) { return has(line, "cp.async.wait_group"); }
 inline bool isBarrier(const std::string &line) { return has(line, "bar.sync"); }

@@ -373,7 +373,7 @@ TEST_CASE("a load to LDS that is missing is found but in one of a loop's two cod
     const Lines lines = linesOf(*makeAssembly(*made.code, *target));
     std::ptrdiff_t loads = 0, missed = 0;
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (!has(lines[i], "global_load_lds")) continue;
+      if (!isLoadToLds(lines[i])) continue;
       Lines without = lines;
       without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
       ++loads;
@@ -397,7 +397,7 @@ TEST_CASE("loads to LDS are all made, and waited for by their number and nothing
     REQUIRE_MESSAGE(text, text.error().message);
     const Lines lines = linesOf(*text);
     const auto isLoad = [](const std::string &line) {
-      return has(line, "global_load_lds_dwordx4");
+      return isLoadToLds(line) && has(line, "_dwordx4");
     };
     const auto isWaitForLoads = [](const std::string &line) {
       return has(line, "s_waitcnt") && has(line, "vmcnt(");

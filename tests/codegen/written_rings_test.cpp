@@ -238,9 +238,7 @@ kernel @k(%p: ptr<const f32>, %q: ptr<f32>, %b: bool) stage scheduled lanes 64 w
   REQUIRE_MESSAGE(text.ok(), (text.ok() ? "" : text.error().message));
   // The copy outside may not be missing.
   Lines lines = linesOf(*text);
-  const auto copy = std::find_if(lines.begin(), lines.end(), [](const std::string &line) {
-    return has(line, "global_load_lds");
-  });
+  const auto copy = std::ranges::find_if(lines, isLoadToLds);
   REQUIRE(copy != lines.end());
   *copy = "";
   CHECK(differenceFrom(code->rings, target->ringsOf(textOf(lines))));

@@ -42,10 +42,12 @@ std::int64_t WholeCopies::unitOf(const ir::Op &box, std::int32_t axis) const {
   return boxUnit(box) == ir::BoxUnit::Tiles ? shapeOf(box)[axis] : 1;
 }
 
-/// As emitRead (access.h) reads it, which has no hints for buffers.
+/// As emitRead (access.h) reads it, which has no hints for buffers; and copies in lane order.
 bool WholeCopies::isByBuffer(const ir::Op &op) const {
-  return op.kind == ir::OpKind::ViewLoad && hintsOf(op.attrs<ir::ViewAttrs>()) == Hints() &&
-         boxes_.at(&op).isInReach();
+  const bool mayBe = op.kind == ir::OpKind::ViewLoad
+                         ? hintsOf(op.attrs<ir::ViewAttrs>()) == Hints()
+                         : e_.ring(op.operand(0)).copies().areInLaneOrder;
+  return mayBe && boxes_.at(&op).isInReach();
 }
 
 void WholeCopies::addRows(const analysis::MovingBox &box) {

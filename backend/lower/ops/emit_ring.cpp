@@ -55,11 +55,16 @@ void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
     const auto ofRegister = static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
     Value *inSlot = e.b.CreateMul(e.b.CreateXor(ofWarp, e.i32(ofRegister)), e.i32(bytes));
     Value *to = where(isWanted, e.b.CreateAdd(slot, inSlot), ring.unread(e));
+    Value *place = e.b.CreateGEP(e.b.getInt8Ty(), ring.base(), e.words.uniform(e.b, to));
     const GlobalAccess from = accessAt(first, vector.size());
+    if (std::optional<Vocabulary::BufferPlace> buffer = from.inBuffer) {
+      constexpr std::int64_t kOutside = Vocabulary::BufferPlace::kOutside;
+      buffer->ofThread = where(isWanted, buffer->ofThread, e.i32(kOutside));
+      e.words.copyFromBuffer(e.b, place, *buffer, copies.bytes);
+      continue;
+    }
     Value *source = where(e.allOf({isWanted, from.mask}), from.address, e.zeros(copies.bytes));
-    e.words.copyInLaneOrder(e.b,
-                            e.b.CreateGEP(e.b.getInt8Ty(), ring.base(), e.words.uniform(e.b, to)),
-                            source, copies.bytes);
+    e.words.copyInLaneOrder(e.b, place, source, copies.bytes);
   }
 }
 

@@ -81,22 +81,25 @@ bool AmdgpuVocabulary::hasBuffers() const { return machine().cpu != "gfx1250"; }
 // also that what lies beyond its bytes is outside whatever the stride (OOB_SELECT 3), and a bit
 // that gfx10 wants to be set (RDNA 2, RDNA 3 ISA, "Buffer Resource Descriptor"; Composable Kernel,
 // CK_BUFFER_RESOURCE_3RD_DWORD).
-Value *AmdgpuVocabulary::loadFromBuffer(Builder &b, llvm::Type *type,
-                                        const BufferPlace &from) const {
+Value *AmdgpuVocabulary::bufferAt(Builder &b, Value *first) const {
   const std::uint32_t format = isa_.Major < 10    ? 0x00027000
                                : isa_.Major == 10 ? 0x31014000
                                                   : 0x31004000;
-  Value *buffer = b.CreateIntrinsic(
+  return b.CreateIntrinsic(
       Intrinsic::amdgcn_make_buffer_rsrc,
-      {b.getPtrTy(llvm::AMDGPUAS::BUFFER_RESOURCE), from.first->getType()},
-      {from.first, b.getInt16(0), b.getInt64(BufferPlace::kOutside - 1), b.getInt32(format)});
+      {b.getPtrTy(llvm::AMDGPUAS::BUFFER_RESOURCE), first->getType()},
+      {first, b.getInt16(0), b.getInt64(BufferPlace::kOutside - 1), b.getInt32(format)});
+}
+
+Value *AmdgpuVocabulary::loadFromBuffer(Builder &b, llvm::Type *type,
+                                        const BufferPlace &from) const {
   const auto bytes = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue() / 8);
   constexpr unsigned kWord = 4;
   llvm::Type *words = b.getIntNTy(std::min(bytes, kWord) * 8);
   if (bytes > kWord) words = llvm::FixedVectorType::get(words, bytes / kWord);
-  Value *loaded =
-      b.CreateIntrinsic(Intrinsic::amdgcn_raw_ptr_buffer_load, {words},
-                        {buffer, from.ofThread, uniform(b, from.ofBlock), b.getInt32(0)});
+  Value *loaded = b.CreateIntrinsic(
+      Intrinsic::amdgcn_raw_ptr_buffer_load, {words},
+      {bufferAt(b, from.first), from.ofThread, uniform(b, from.ofBlock), b.getInt32(0)});
   return b.CreateBitCast(loaded, type);
 }
 
@@ -177,6 +180,15 @@ void AmdgpuVocabulary::copyInLaneOrder(Builder &b, Value *to, Value *from,
   Value *const none = b.getInt32(0);
   b.CreateIntrinsic(Intrinsic::amdgcn_global_load_lds, {},
                     {from, to, b.getInt32(static_cast<std::uint32_t>(bytes)), none, none});
+}
+
+// That what is outside is zeros in LDS, too: triton-lang/triton, pull request 11435.
+void AmdgpuVocabulary::copyFromBuffer(Builder &b, Value *to, const BufferPlace &from,
+                                      std::int64_t bytes) const {
+  Value *const none = b.getInt32(0);
+  b.CreateIntrinsic(Intrinsic::amdgcn_raw_ptr_buffer_load_lds, {},
+                    {bufferAt(b, from.first), to, b.getInt32(static_cast<std::uint32_t>(bytes)),
+                     from.ofThread, uniform(b, from.ofBlock), none, none});
 }
 
 Value *AmdgpuVocabulary::uniform(Builder &b, Value *x) const {

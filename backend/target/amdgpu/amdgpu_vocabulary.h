@@ -36,6 +36,8 @@ public:
   void applyHints(llvm::Instruction &access, ir::Cache cache, ir::Eviction eviction) const override;
   void meetForShared(Builder &b) const override;
   void copyInLaneOrder(Builder &b, Value *to, Value *from, std::int64_t bytes) const override;
+  void copyFromBuffer(Builder &b, Value *to, const BufferPlace &from,
+                      std::int64_t bytes) const override;
   Value *uniform(Builder &b, Value *x) const override;
   void drainCopies(Builder &b, std::int32_t left) const override;
   Value *nearReciprocal(Builder &b, Value *x) const override;
@@ -43,6 +45,8 @@ public:
 
 private:
   Value *fastAlone(Builder &b, ir::OpKind kind, llvm::ArrayRef<Value *> operands) const override;
+  /// The buffer whose distances are from here.
+  Value *bufferAt(Builder &b, Value *first) const;
 
   llvm::AMDGPU::IsaVersion isa_;
 };

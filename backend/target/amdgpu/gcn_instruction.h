@@ -14,6 +14,12 @@ struct GcnInstruction {
   llvm::StringRef opcode, operands;
 };
 
+/// `buffer_load_dwordx4 v0, s[0:3], s4 offen lds`
+inline bool isLoadToLds(const GcnInstruction &instruction) {
+  if (instruction.opcode.starts_with("global_load_lds_")) return true;
+  return instruction.opcode.starts_with("buffer_load_") && instruction.operands.ends_with(" lds");
+}
+
 /// Where it goes on, if not behind it.
 inline CodeLine jumpOf(const GcnInstruction &instruction) {
   CodeLine read;

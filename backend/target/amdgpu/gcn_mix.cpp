@@ -15,7 +15,6 @@ struct Prefix {
 
 // The first that fits decides.
 constexpr Prefix kPrefixes[] = {
-    {"global_load_lds", Class::AsyncCopy},
     {"global_load_async_to_lds", Class::AsyncCopy},
     {"global_store_async_from_lds", Class::AsyncCopy},
     {"cluster_load_async_to_lds", Class::AsyncCopy},
@@ -99,7 +98,8 @@ std::int32_t placesOf(llvm::StringRef opcode) {
   return 1;
 }
 
-Class classOf(llvm::StringRef opcode) {
+Class classOf(const GcnInstruction &instruction, llvm::StringRef opcode) {
+  if (isLoadToLds(instruction)) return Class::AsyncCopy;
   const Prefix *known =
       llvm::find_if(kPrefixes, [&](const Prefix &row) { return opcode.starts_with(row.text); });
   if (known != std::end(kPrefixes)) return known->kind;
@@ -135,10 +135,10 @@ std::int32_t bytesMovedBy(llvm::StringRef opcode) {
 InstructionMix mixOfAssembly(llvm::StringRef assembly) {
   InstructionMix mix;
   for (const llvm::StringRef line : linesOf(assembly, ";")) {
-    const llvm::StringRef word = GcnInstruction(line).opcode;
-    if (!isInstruction(word) || line.ends_with(":")) continue;
-    const llvm::StringRef opcode = withoutEncoding(word);
-    const Class kind = classOf(opcode);
+    const GcnInstruction instruction(line);
+    if (!isInstruction(instruction.opcode) || line.ends_with(":")) continue;
+    const llvm::StringRef opcode = withoutEncoding(instruction.opcode);
+    const Class kind = classOf(instruction, opcode);
     mix.add(kind, movesMemory(kind) ? bytesMovedBy(opcode) : 0);
   }
   return mix;

@@ -7,11 +7,6 @@
 namespace imbrex::target::amdgpu {
 namespace {
 
-bool namesLoadToLds(llvm::StringRef opcode, llvm::StringRef operands) {
-  if (opcode.starts_with("global_load_lds_")) return true;
-  return opcode.starts_with("buffer_load_") && operands.ends_with(" lds");
-}
-
 /// `vmcnt(2) lgkmcnt(0)`
 std::optional<std::int32_t> loadsLeft(llvm::StringRef operands) {
   std::int32_t left = 0;
@@ -53,7 +48,7 @@ CodeLine readGcn(llvm::StringRef line, Flags &flags, LdsAccesses &accesses) {
   CodeLine read = jumpOf(instruction);
   IMBREX_CHECK(!opcode.starts_with("s_setpc") && !opcode.starts_with("s_swappc"),
                "a jump by a register is not read: {0}", line);
-  if (namesLoadToLds(opcode, operands)) read.event = RingEvent{RingEventKind::Copy};
+  if (isLoadToLds(instruction)) read.event = RingEvent{RingEventKind::Copy};
   if (accesses.read(opcode, operands)) read.event = RingEvent{RingEventKind::Meet};
   if (opcode == "s_waitcnt")
     if (const auto left = loadsLeft(operands)) read.event = RingEvent{RingEventKind::Wait, *left};

@@ -2,6 +2,7 @@
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/MemoryModelRelaxationAnnotations.h"
@@ -12,9 +13,10 @@ namespace {
 
 using llvm::Instruction;
 
-bool isLoadToLds(const Instruction &instruction) {
+bool startsLoadToLds(const Instruction &instruction) {
   const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call && call->getIntrinsicID() == llvm::Intrinsic::amdgcn_global_load_lds;
+  return call && (call->getIntrinsicID() == llvm::Intrinsic::amdgcn_global_load_lds ||
+                  call->getIntrinsicID() == llvm::Intrinsic::amdgcn_raw_ptr_buffer_load_lds);
 }
 
 bool isAccessToLds(const Instruction &instruction) {
@@ -23,7 +25,10 @@ bool isAccessToLds(const Instruction &instruction) {
     pointer = update->getPointerOperand();
   if (const auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
     pointer = exchange->getPointerOperand();
-  return pointer && pointer->getType()->getPointerAddressSpace() == llvm::AMDGPUAS::LOCAL_ADDRESS;
+  if (const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) // ds_read_tr
+    if (call->onlyReadsMemory() && call->arg_size() == 1) pointer = call->getArgOperand(0);
+  return pointer && pointer->getType()->isPointerTy() &&
+         pointer->getType()->getPointerAddressSpace() == llvm::AMDGPUAS::LOCAL_ADDRESS;
 }
 
 bool isLocalFence(const Instruction &instruction) {
@@ -78,10 +83,10 @@ bool meetsForLdsAlone(const Instruction &barrier) {
 
 void prepareLoadsToLds(llvm::Module &module) {
   for (llvm::Function &function : module) {
-    if (llvm::none_of(llvm::instructions(function), isLoadToLds)) continue;
+    if (llvm::none_of(llvm::instructions(function), startsLoadToLds)) continue;
     const Scopes scopes(module.getContext());
     for (Instruction &instruction : llvm::instructions(function)) {
-      if (isLoadToLds(instruction)) putApart(instruction, scopes.loads, scopes.accesses);
+      if (startsLoadToLds(instruction)) putApart(instruction, scopes.loads, scopes.accesses);
       if (isAccessToLds(instruction)) putApart(instruction, scopes.accesses, scopes.loads);
       if (isLocalFence(instruction)) weaken(llvm::cast<llvm::FenceInst>(instruction));
     }
