@@ -33,8 +33,8 @@ bool mayOutlive(const Op &op) {
 
 } // namespace
 
-const Op *lastUseOfRings(const Kernel &kernel, const machine::Machine &machine) {
-  if (machine.asyncCopies.areInLaneOrder || firstOp(kernel.body(), mayOutlive)) return nullptr;
+const Op *lastUseOfRings(const Kernel &kernel) {
+  if (firstOp(kernel.body(), mayOutlive)) return nullptr;
   for (const auto &op : llvm::reverse(kernel.body().ops))
     if (usesRings(kernel, *op)) return op.get();
   return nullptr;

@@ -22,7 +22,7 @@ Emitter::Emitter(llvm::Module &intoModule, const ir::Kernel &ofKernel, const Voc
       unseenPadding(kernel, assumptions), nonNegative(kernel, assumptions),
       stagedTiles(analysis::stagedTiles(kernel)), values_(kernel.valueCount()),
       uses_(ir::countUses(kernel)), facts_(kernel, assumed),
-      lastUseOfRings_(analysis::lastUseOfRings(kernel, vocabulary.machine())) {
+      lastUseOfRings_(analysis::lastUseOfRings(kernel)) {
   IMBREX_CHECK(kernel.stage() == ir::Stage::Scheduled, "only scheduled kernels are lowered");
   collectRings();
 }

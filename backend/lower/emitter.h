@@ -250,6 +250,7 @@ private:
   std::vector<LoopFrame> loops_;
   WholeCopies *whole_ = nullptr;
   const ir::Op *const lastUseOfRings_;
+  llvm::Instruction *waitBehindRings_ = nullptr; // for copies, for the sake of exchanges behind it
   std::map<std::vector<layout::Bits>, llvm::Value *> threadParts_; // by the threads' columns
   llvm::Function *function_ = nullptr;
   llvm::Instruction *entryEnd_ = nullptr; // what every part of the code may use goes before it

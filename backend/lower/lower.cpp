@@ -99,6 +99,8 @@ KernelInterface Emitter::run() {
   b.CreateBr(finish_);
   b.SetInsertPoint(finish_);
   if (countsCopies()) drainCopies(0); // of those that were not wanted
+  if (waitBehindRings_ != nullptr && !shared.isUsedBehindRings())
+    waitBehindRings_->eraseFromParent();
   b.CreateRetVoid();
   lines_->finish();
   interface.bytesAtLaunch = static_cast<std::int32_t>(
@@ -231,7 +233,12 @@ void Emitter::emitBlock(const ir::Block &block) {
     const std::int64_t before = shared.bytes();
     emitOp(*op);
     if (shared.bytes() > before && op->regions.empty()) largestUse_ = op->where;
-    if (op.get() == lastUseOfRings_) shared.passRings();
+    if (op.get() != lastUseOfRings_) continue;
+    if (countsCopies()) {
+      drainCopies(0); // of those that were not wanted
+      waitBehindRings_ = &b.GetInsertBlock()->back();
+    }
+    shared.passRings();
   }
 }
 

@@ -57,6 +57,8 @@ public:
   /// From here on nobody uses rings any more, but for threads that still read them.
   void passRings();
   bool arePassed() const { return arePassed_; }
+  /// Whether an exchange lies where rings were.
+  bool isUsedBehindRings() const { return regions_[kBehindRings].array != nullptr; }
 
   /// All threads have met.
   void onMeeting();

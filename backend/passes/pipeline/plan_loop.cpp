@@ -163,9 +163,9 @@ bool staysInThreads(const Kernel &kernel, const machine::Machine &machine, const
 }
 
 /// What has room where slots were.
-std::set<const Op *> opsBehindRings(const Kernel &kernel, const machine::Machine &machine) {
+std::set<const Op *> opsBehindRings(const Kernel &kernel) {
   std::set<const Op *> ops;
-  const Op *const last = analysis::lastUseOfRings(kernel, machine);
+  const Op *const last = analysis::lastUseOfRings(kernel);
   if (!last) return ops;
   for (const auto &op : llvm::reverse(kernel.body().ops)) {
     if (op.get() == last) break;
@@ -184,7 +184,7 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const T
   constexpr std::int64_t kLargestShare = 3;
   const std::int64_t least = leastExchangeBytes(kernel);
   std::int64_t exchange = 0, rings = taken.bytes;
-  const std::set<const Op *> behind = opsBehindRings(kernel, machine);
+  const std::set<const Op *> behind = opsBehindRings(kernel);
   walk(kernel.body(), [&](const Op &op) {
     const bool isBefore = !behind.contains(&op);
     if (isBefore && !staysInThreads(kernel, machine, op, taken.inPlace))
