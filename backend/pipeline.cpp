@@ -29,6 +29,7 @@
 #include "backend/passes/pipeline/split_roles.h"
 #include "backend/passes/pipeline/store_factors.h"
 #include "backend/passes/pipeline/study_loads.h"
+#include "backend/passes/pipeline/take_turns.h"
 #include "backend/passes/sort_by_parts.h"
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
@@ -74,6 +75,7 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"store-factors", passes::pipeline::storeFactors, Stage::Scheduled, Stage::Scheduled},
     {"order-products", passes::pipeline::orderProducts, Stage::Scheduled, Stage::Scheduled},
     {"place-slots", passes::pipeline::placeSlots, Stage::Scheduled, Stage::Scheduled},
+    {"take-turns", passes::pipeline::takeTurns, Stage::Scheduled, Stage::Scheduled},
     {"carry-fragments", passes::pipeline::carryFragments, Stage::Scheduled, Stage::Scheduled},
 });
 
@@ -110,7 +112,7 @@ constexpr auto kGpuPipeline = listed(
     // Loops that load ahead: what may run ahead, what pays, the writing of it, and what that entails.
     "count-trips", "study-loads", "plan-loops", "apply-plans",
     "split-roles", "store-factors", "order-products", "place-slots",
-    "carry-fragments");
+    "take-turns", "carry-fragments");
 // clang-format on
 
 consteval bool chains(std::span<const Pass> passes) {

@@ -4,6 +4,7 @@
 #include "backend/emulate/rewrite/rewrite.h"
 #include "backend/emulate/rewrite/rewrite_floats.h"
 #include "backend/emulate/run/grid_run.h"
+#include "backend/lower/lower.h"
 #include "backend/lower/observations.h"
 #include "backend/support/check.h"
 #include "backend/target/host/run/jit.h"
@@ -137,6 +138,7 @@ std::unique_ptr<EmulatedProgram> EmulatedProgram::compile(const llvm::Module &mo
   code.threads = static_cast<std::uint32_t>(interface.threads);
   code.sharedBytes = static_cast<std::uint64_t>(interface.sharedMemoryBytes);
   code.lanesMeetAlways = machine.family == machine::Family::Amdgpu;
+  code.warpsMeetAnywhere = kernel->hasFnAttribute(lower::kMeetsAnywhere);
   code.banks = static_cast<std::uint32_t>(machine.banks);
   implementation.interface = interface;
   implementation.names = parameterNames(*kernel);

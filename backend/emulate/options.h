@@ -23,7 +23,8 @@ struct EmulatorOptions {
   /// A thread that makes more turns of loops than this has lost its way.
   std::int64_t mostTurns = 50'000'000;
   /// Warps that meet may each be at another barrier of the block, as hardware lets them: for groups
-  /// of warps that are a barrier apart. Else it is an error, as it mostly is a mistake.
+  /// of warps that are a barrier apart. Else it is an error, as it mostly is a mistake, but in
+  /// kernels that say so themselves.
   bool warpsMeetAnywhere = false;
   /// Filled with what the run has cost; null where nobody wants to know, which is faster.
   Counters *counters = nullptr;

@@ -167,7 +167,9 @@ struct AsmAttrs {
 /// `pipelined`: slots asked for by the author; 0: not asked, kPlannerChooses: as many as pay.
 /// `slots`, from plan-loops to apply-plans: those of the rings that its loads run ahead in;
 /// kInRegisters: they run one trip ahead in registers; 0: the loop stays as it is. `loader`, from
-/// plan-loops to split-roles: a role of its own starts them.
+/// plan-loops to split-roles: a role of its own starts them. `turns`: whether halves of the
+/// warps are to read and multiply by turns, and the parts of k in which they do: the author's, 0:
+/// not asked; from plan-loops to take-turns those that are taken, 0: none.
 struct ForAttrs {
   static constexpr std::int32_t kPlannerChooses = -1;
   /// Of more that are asked for so many are taken: loads that are so far ahead hide any latency
@@ -175,11 +177,13 @@ struct ForAttrs {
   /// plan them grows with the cube of their number.
   static constexpr std::int32_t kMostSlots = 16;
   static constexpr std::int32_t kInRegisters = 1;
+  static constexpr std::int32_t kNoTurns = -1; ///< The author does not want them.
   std::int32_t pipelined = 0;
   std::int32_t unroll = 1;
   std::int32_t slots = 0;
   bool loader = false;
-  IMBREX_FIELDS(ForAttrs, pipelined, unroll, slots, loader)
+  std::int32_t turns = 0;
+  IMBREX_FIELDS(ForAttrs, pipelined, unroll, slots, loader, turns)
 };
 
 /// What holds of a kernel as a whole. `warps` of a block and `registers` of a thread are the
@@ -201,6 +205,6 @@ using Attributes =
                  PermuteAttrs, SliceAttrs, MemoryAttrs, ViewAttrs, AtomicAttrs, ReduceAttrs,
                  ScanAttrs, SortAttrs, DotAttrs, DotScaledAttrs, TextAttrs, AsmAttrs, ForAttrs,
                  RingAttrs, RingCopyAttrs, RingCopyBoxAttrs, CountAttrs, BoxAttrs, BarrierAttrs,
-                 BytesAttrs, WaitAttrs, RolesAttrs, KernelAttrs>;
+                 BytesAttrs, WaitAttrs, MeetAttrs, RolesAttrs, KernelAttrs>;
 
 } // namespace imbrex::ir

@@ -31,6 +31,8 @@ enum class Combine : std::uint8_t {
 };
 enum class Precision : std::uint8_t { Ieee, Tf32, Tf32x3, Bf16x3 };
 enum class Contraction : std::uint8_t { On, Off };
+/// Of a block's warps, by their numbers.
+enum class Half : std::uint8_t { Both, First, Second };
 /// What starts a load of a pipelined loop trips before the one that needs it.
 enum class Ahead : std::uint8_t {
   No,        ///< Nothing: it stays where it is.
@@ -72,6 +74,8 @@ template <>
 inline constexpr std::string_view kNames<Precision>[] = {"ieee", "tf32", "tf32x3", "bf16x3"};
 template <>
 inline constexpr std::string_view kNames<Contraction>[] = {"on", "off"};
+template <>
+inline constexpr std::string_view kNames<Half>[] = {"both", "first", "second"};
 template <>
 inline constexpr std::string_view kNames<Ahead>[] = {"no", "registers", "stores", "copies",
                                                      "boxes"};

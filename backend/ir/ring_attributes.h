@@ -56,6 +56,14 @@ struct WaitAttrs {
   IMBREX_FIELDS(WaitAttrs, flipped)
 };
 
+/// `half`: whose warps meet once more than the others, which they are a meeting behind from then
+/// on, or up to then. Each meets those that are at a meeting of theirs, wherever in the code that
+/// is.
+struct MeetAttrs {
+  Half half = Half::Both;
+  IMBREX_FIELDS(MeetAttrs, half)
+};
+
 /// `warps`: those of the first body, behind the kernel's own; `releases`, `takes`: the registers
 /// that a thread of the first body is left with, and one of the second gets; 0: as at the launch,
 /// for which `blocks` are to fit on a core.

@@ -153,6 +153,13 @@ bool checkRingDrain(const OpCheck &check) {
   return check.attributeIs("count", check.op().attrs<CountAttrs>().count >= 0, "a number from 0");
 }
 
+bool checkMeet(const OpCheck &check) {
+  const bool isOfAll = check.op().attrs<MeetAttrs>().half == Half::Both;
+  const bool mayBeOfHalf = check.parents().empty() && check.kernel().threads().warps % 2 == 0;
+  return check.attributeIs("half", isOfAll || mayBeOfHalf,
+                           "both, in bodies and where the warps make no two halves");
+}
+
 bool checkRingSlot(const OpCheck &check) {
   return hasRing(check) && check.resultIs(Type::shared(check.operand(0).held()));
 }

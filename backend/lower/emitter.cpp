@@ -3,6 +3,7 @@
 #include "backend/analysis/behind_rings.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/bank_conflicts.h"
+#include "backend/lower/lower.h"
 #include "backend/lower/values/natives.h"
 #include "backend/support/check.h"
 
@@ -237,6 +238,21 @@ void Emitter::meet() {
   if (!letsLoadsFly() || role_ == Role::Computes) return meetForAll();
   words.meetForShared(b);
   shared.onMeeting();
+}
+
+void Emitter::meet(ir::Half whose) {
+  if (whose == ir::Half::Both) return meet();
+  function_->addFnAttr(kMeetsAnywhere);
+  llvm::BasicBlock *const meeting = newBlock("meeting"), *const behind = newBlock("behind");
+  // That it is the same for the lanes of a warp must be plain: they all come, or none.
+  Value *const isSecond = b.CreateICmpUGE(
+      words.uniform(b, warp_), b.getInt32(static_cast<std::uint32_t>(kernel.threads().warps / 2)));
+  const bool comesSecond = whose == ir::Half::Second;
+  b.CreateCondBr(isSecond, comesSecond ? meeting : behind, comesSecond ? behind : meeting);
+  b.SetInsertPoint(meeting);
+  letsLoadsFly() ? words.meetForShared(b) : words.meetAll(b);
+  b.CreateBr(behind);
+  b.SetInsertPoint(behind);
 }
 
 void Emitter::meetForAll() {

@@ -148,6 +148,8 @@ public:
   /// A meeting of the block, or of the role, for accesses to shared memory; and for all, unless the
   /// machine counts copies or the kernel stores what it loads into slots.
   void meet();
+  /// The same, or where half of the warps come alone: they meet the others at a meeting of theirs.
+  void meet(ir::Half whose);
   /// The same for all accesses on any machine.
   void meetForAll();
   /// Shared memory for an exchange of so many bytes, which nobody reads any more. Behind its writes

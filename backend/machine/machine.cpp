@@ -68,6 +68,11 @@ bool lists(std::string_view column, std::string_view mnemonic) {
   return column.find(" " + std::string(mnemonic) + " ") != std::string_view::npos;
 }
 
+bool mayBeApart(const Machine &machine) {
+  constexpr std::int32_t kLanesOfCdna = 64;
+  return machine.family == Family::Amdgpu && machine.warpSize == kLanesOfCdna;
+}
+
 bool hasFastForm(const Machine &machine, std::string_view mnemonic) {
   return lists(machine.fastOps, mnemonic);
 }

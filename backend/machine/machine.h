@@ -90,6 +90,10 @@ struct Machine {
 /// Whether a column of mnemonics between spaces has this one.
 bool lists(std::string_view column, std::string_view mnemonic);
 
+/// Whether warps of a block may meet each at another meeting: AMD's waves of 64 count at an
+/// s_barrier wherever in the code that is (CDNA 3 ISA, "S_BARRIER").
+bool mayBeApart(const Machine &machine);
+
 /// Whether an op of this mnemonic has a fast form on f32.
 bool hasFastForm(const Machine &machine, std::string_view mnemonic);
 

@@ -18,6 +18,7 @@ using passes::pipeline::KernelSchedule;
 using passes::pipeline::TripsKind;
 using schedule::ScheduleOp;
 using schedule::ScheduleOpKind;
+using ScheduleOps = std::vector<ScheduleOp>;
 using target::RingEvent;
 using target::RingEventKind;
 
@@ -148,7 +149,11 @@ public:
     if (!copies_.areGrouped) leastOfGroup_ = leastCopiesOfGroup();
     std::size_t at = makeBarriers(kBeginning);
     // Of threads that do the same but that one of them loads, the one does what the others do too.
-    at = rolesOf(kernel_) ? roles(at) : ops(program_.roles.front().body, at);
+    const ScheduleOps &first = program_.roles.front().body;
+    if (schedule_.areHalves)
+      at = halves(first, program_.roles.back().body, at);
+    else
+      at = rolesOf(kernel_) ? roles(at) : ops(first, at);
     link(flush(at), end_);
     return take();
   }
@@ -172,6 +177,29 @@ private:
       const std::size_t bodies = bodiesOfOneIf(body);
       at = bodies > 0 ? branches(body.take_front(bodies), flush(at)) : op(body.front(), at);
       body = body.drop_front(std::max<std::size_t>(bodies, 1));
+    }
+    return at;
+  }
+
+  /// What both do, and the meetings that one of them alone comes to.
+  std::size_t halves(llvm::ArrayRef<ScheduleOp> first, llvm::ArrayRef<ScheduleOp> second,
+                     std::size_t at) {
+    const auto isMeeting = [](const ScheduleOp &op) { return op.kind == ScheduleOpKind::Meet; };
+    const auto meets = [&](llvm::ArrayRef<ScheduleOp> body) {
+      return !body.empty() && isMeeting(body.front());
+    };
+    while (!first.empty() || !second.empty()) {
+      if (meets(first) != meets(second)) {
+        (meets(first) ? first : second).consume_front();
+        const std::size_t from = flush(at);
+        at = step(step(from, RingEvent{RingEventKind::Meet}));
+        link(from, at);
+        continue;
+      }
+      const std::size_t alike = meets(first) ? 1 : first.take_until(isMeeting).size();
+      at = ops(first.take_front(alike), at);
+      first = first.drop_front(alike);
+      second = second.drop_front(alike);
     }
     return at;
   }

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """What a step of a product's loop takes a wave that is alone, by a toy of a machine.
 
-    in_order.py FOLDER_OR_ASSEMBLY…     AMD's assembly, as bench_products writes it (NAME.s)
+    in_order.py FOLDER_OR_ASSEMBLY…             AMD's assembly, as bench_products writes it (NAME.s)
+    in_order.py --block 8 FOLDER_OR_ASSEMBLY…   the same of a block of so many waves of 64
 
 The toy issues one instruction every four cycles, in order. The matrix unit is busy for 32 cycles with each
 product, LDS for 32 with each access, whose result is there 128 later, and memory answers after 900;
 s_waitcnt waits as the manual says, for all but so many. Meetings take no time, and other waves none away. So
 it says nothing of a machine's speed, but whether the loop's order lets the unit work: `ratio` is the cycles
 of a step by those in which the unit has to be busy.
+
+A block's waves lie on four partitions with a matrix unit each, and share LDS, which gives 128 bytes a
+cycle; they do meet. Where products have a priority, the second half of the waves is a meeting behind. Two
+waves of a partition may issue at once.
 """
 
 import re
@@ -16,6 +21,7 @@ from collections import deque
 from pathlib import Path
 
 ISSUE, PRODUCT, LDS_BUSY, LDS_LATENCY, MEMORY_LATENCY = 4, 32, 32, 128, 900
+PARTITIONS, LANES, LDS_BYTES = 4, 64, 128
 PRODUCTS = re.compile(r"v_s?(mfma|wmma)")
 
 
@@ -71,14 +77,73 @@ def cycles(loop, trips=12, counted=3):
     return (ends[-1] - ends[-1 - counted]) / counted
 
 
-def main(paths):
+class Wave:
+    def __init__(self, number):
+        self.partition = number % PARTITIONS
+        self.now = self.at = 0
+        self.is_waiting = False
+        self.lds, self.memory, self.ends = deque(), deque(), []
+
+
+def bytes_of(instruction):
+    return LANES * int(re.search(r"_b(\d+)", instruction)[1]) // 8
+
+
+def block_cycles(loop, count, trips=12, counted=3):
+    """Of a trip of the first wave, once it repeats itself: the earliest wave goes on until it waits."""
+    waves = [Wave(number) for number in range(count)]
+    unit, lds, arrived = [0] * PARTITIONS, 0, []
+
+    def meet(wave):
+        wave.is_waiting = True
+        arrived.append(wave)
+        if len(arrived) == count:
+            now = max(one.now for one in arrived)
+            for one in arrived:
+                one.now, one.is_waiting = now, False
+            arrived.clear()
+
+    if any(instruction.startswith("s_setprio") for instruction in loop):
+        for wave in waves[count // 2 :]:  # they meet once more
+            meet(wave)
+    while len(waves[0].ends) < trips:
+        wave = min((one for one in waves if not one.is_waiting), key=lambda one: one.now)
+        instruction = loop[wave.at]
+        if PRODUCTS.match(instruction) and unit[wave.partition] > wave.now:
+            wave.now = unit[wave.partition]
+            continue
+        wave.at = (wave.at + 1) % len(loop)
+        if PRODUCTS.match(instruction):
+            unit[wave.partition] = wave.now + PRODUCT
+        elif re.match(r"ds_(read|write)", instruction):
+            lds = max(wave.now, lds) + bytes_of(instruction) // LDS_BYTES
+            wave.lds.append(lds + LDS_LATENCY)
+        elif re.match(r"(buffer|global)_load", instruction):
+            wave.memory.append(wave.now + MEMORY_LATENCY)
+        elif instruction.startswith("s_wait"):
+            for queue, left in zip((wave.lds, wave.memory), left_by(instruction)):
+                while left is not None and len(queue) > left:
+                    wave.now = max(wave.now, queue.popleft())
+        if not instruction.startswith("s_wait"):
+            wave.now += ISSUE
+        if wave.at == 0:
+            wave.ends.append(wave.now)
+        if instruction == "s_barrier":
+            meet(wave)
+    ends = waves[0].ends
+    return (ends[-1] - ends[-1 - counted]) / counted
+
+
+def main(arguments):
+    waves = int(arguments[1]) if arguments[0] == "--block" else 0
+    paths = arguments[2:] if waves else arguments
     files = [file for path in map(Path, paths) for file in (sorted(path.glob("*.s")) if path.is_dir() else [path])]
     for file in files:
         loop = main_loop(file.read_text())
         if loop is None:
             continue
-        bound = PRODUCT * sum(map(bool, map(PRODUCTS.match, loop)))
-        taken = cycles(loop)
+        bound = PRODUCT * sum(map(bool, map(PRODUCTS.match, loop))) * max(1, waves // PARTITIONS)
+        taken = block_cycles(loop, waves) if waves else cycles(loop)
         print(f"{file.stem}: {len(loop)} instructions, {taken:.0f} cycles of {bound}, ratio {taken / bound:.2f}")
 
 

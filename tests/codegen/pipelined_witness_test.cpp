@@ -8,6 +8,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
+#include "tests/codegen/turn_kernels.h"
 
 #include <doctest/doctest.h>
 
@@ -199,8 +200,44 @@ void checkWitnesses(const std::string &target) {
   CHECK(witnessed >= 5);
 }
 
+/// Where halves of the warps take turns some meetings only keep them apart: without these the
+/// checker finds the loop safe, and the emulator as well.
+void checkTurns(const std::string &target, bool isBTransposed) {
+  const machine::Machine *machine = machine::findMachine(target);
+  REQUIRE(machine != nullptr);
+  if (target::findGpuTarget(*machine) == nullptr) return;
+  const TableKernel one = turnKernel({.isBTransposed = isBTransposed, .depth = 320});
+  ir::Kernel kernel = one.kernel.clone();
+  runAll(kernel, gpuPipeline(), *machine);
+  CHECK(isSafe(kernel, *machine));
+  CHECK(emulated(kernel, one, *machine) == "");
+  const std::size_t count = ordersOf(kernel).size();
+  REQUIRE(count >= 8);
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    CAPTURE(i);
+    ir::Kernel without = kernel.clone();
+    ir::Op *order = ordersOf(without)[i];
+    const bool isOfHalf =
+        order->kind == ir::OpKind::Meet && order->attrs<ir::MeetAttrs>().half != ir::Half::Both;
+    const bool isDrain = order->kind == ir::OpKind::RingDrain;
+    erase(without.body(), order);
+    const bool isFine = isSafe(without, *machine);
+    CHECK(emulated(without, one, *machine).empty() == isFine);
+    if (isOfHalf || isDrain) CHECK_FALSE(isFine);
+    refused += isFine ? 0 : 1;
+  }
+  CHECK(refused >= 4);
+}
+
 } // namespace
 
+TEST_CASE("without any meeting of halves the checker says what an emulated machine does") {
+  for (const bool isBTransposed : {false, true}) {
+    checkTurns("gfx942", isBTransposed);
+    checkTurns("gfx950", isBTransposed);
+  }
+}
 TEST_CASE("a wait or a meeting that is missing is found by the checker and an emulated sm_80") {
   checkWitnesses("sm_80");
 }

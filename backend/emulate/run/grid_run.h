@@ -23,7 +23,8 @@ struct Code {
   std::uint32_t threads = 1;
   std::uint64_t sharedBytes = 0;
   std::uint32_t banks = 32;
-  bool lanesMeetAlways = false; ///< AMD: every lane of a warp that has not exited takes part.
+  bool lanesMeetAlways = false;   ///< AMD: every lane of a warp that has not exited takes part.
+  bool warpsMeetAnywhere = false; ///< The kernel says so; see EmulatorOptions.
   std::vector<InstructionCounts> mixes; ///< Of each basic block.
 };
 

@@ -183,9 +183,9 @@ void GridRun::orderMeeting(llvm::ArrayRef<Thread *> threads, MemoryScope fences)
 void GridRun::meetBlock(Thread &thread, std::uint32_t site, const Operands &operands) {
   const auto &facts = std::get<MeetingSite>(code_.sites[site].facts);
   BlockMeeting &meeting = thread.block->meetings[operands[0]];
+  const bool isAnywhere = launch_.options.warpsMeetAnywhere || code_.warpsMeetAnywhere;
   const auto elsewhere = std::ranges::find_if(meeting.waiting, [&](const Thread *other) {
-    return other->site != site &&
-           (!launch_.options.warpsMeetAnywhere || other->warp == thread.warp);
+    return other->site != site && (!isAnywhere || other->warp == thread.warp);
   });
   if (facts.wholeBlock && facts.action == MeetingAction::Meet &&
       elsewhere != meeting.waiting.end()) {

@@ -86,7 +86,7 @@ void Emitter::emitCode(const ir::Op &op) {
   case OpKind::SharedLoad: return emitSharedLoad(*this, op);
   case OpKind::RingCommit: return commitCopies();
   case OpKind::RingDrain: return drainCopies(op.attrs<ir::CountAttrs>().count);
-  case OpKind::Meet: return meet();
+  case OpKind::Meet: return meet(op.attrs<ir::MeetAttrs>().half);
   case OpKind::RingLoadBox: return emitRingLoadBox(*this, op);
   case OpKind::BarrierNew: return; // Barriers, before all code
   case OpKind::BarrierExpect: return emitBarrierExpect(*this, op);

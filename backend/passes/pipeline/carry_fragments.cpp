@@ -1,11 +1,11 @@
 #include "backend/passes/pipeline/carry_fragments.h"
 
-#include "backend/analysis/matrix_product.h"
 #include "backend/analysis/ring_copies.h"
 #include "backend/ir/products.h"
 #include "backend/ir/shared_tiles.h"
 #include "backend/machine/occupancy.h"
 #include "backend/passes/pipeline/copy_ops.h"
+#include "backend/passes/pipeline/product_parts.h"
 #include "backend/passes/rewriting.h"
 #include "backend/passes/unit_registers.h"
 #include "llvm/ADT/STLExtras.h"
@@ -21,31 +21,11 @@ namespace {
 
 using namespace ir;
 
-/// A product of a loop that sums up from trip to trip.
+/// What of a product is multiplied a trip later.
 struct LaggingProduct {
-  Op *loop;
-  Op *dot;
-  std::size_t sums;  ///< Among what the loop carries.
+  SummedProduct product;
   std::int64_t last; ///< So many of k are multiplied in the next trip.
 };
-
-/// The product's order of k, of a part.
-llvm::SmallVector<std::int64_t, 5> orderOf(const Op &dot, std::int64_t depth) {
-  const auto order = llvm::ArrayRef(unitAttrs(dot).depthOrder);
-  const auto bits = static_cast<std::size_t>(layout::bitsFor(depth));
-  return llvm::to_vector<5>(order.take_front(std::min(bits, order.size())));
-}
-
-/// How the threads hold so many of k of an operand, as fragments.
-layout::LinearLayout fragmentsOf(const Kernel &kernel, const machine::Machine &machine,
-                                 const Op &dot, std::size_t operand, std::int64_t depth) {
-  const auto order = orderOf(dot, depth);
-  return analysis::fragmentReads(kernel, dot, operand,
-                                 {.unit = *analysis::unitOf(kernel, dot, machine),
-                                  .bits = layout::bitsFor(depth),
-                                  .order = order})
-      .places;
-}
 
 // --- which ---
 
@@ -63,31 +43,30 @@ private:
   /// `around`: the registers that go from trip to trip of loops around.
   void visit(Block &block, std::int64_t around) {
     for (const auto &op : block.ops) {
-      const bool carries = isLoop(*op);
-      const std::int64_t held = around + (carries ? carriedRegisters(*op) : 0);
+      const std::int64_t held = around + (isLoop(*op) ? carriedRegisters(kernel_, *op) : 0);
       for (Block &region : op->regions) visit(region, held);
       if (op->kind != OpKind::For) continue;
       held_ = held;
       for (const auto &inner : op->regions[0].ops)
-        if (auto product = laggingIn(*op, *inner)) {
-          held_ += fragmentRegisters(*product);
-          found_.push_back(*product);
+        if (auto lagging = laggingIn(*op, *inner)) {
+          held_ += fragmentRegisters(*lagging);
+          found_.push_back(*lagging);
         }
     }
   }
 
   std::optional<LaggingProduct> laggingIn(Op &loop, Op &op) const {
-    if (op.kind != OpKind::Dot || !isOnUnit(op) || op.operands.size() != 3) return std::nullopt;
-    const auto sums = carriedSums(loop, op);
-    // Sums of 8-bit floats go to full ones after so many of k, which parts would cut anew.
-    if (!sums || isNarrowFloat(elementOf(kernel_, op, 0))) return std::nullopt;
-    if (!isTakenIn(loop, op.operand(0)) || !isTakenIn(loop, op.operand(1))) return std::nullopt;
+    const auto product = summedProduct(kernel_, loop, op, uses_);
+    if (!product || !isTakenIn(kernel_, loop, op.operand(0)) ||
+        !isTakenIn(kernel_, loop, op.operand(1)))
+      return std::nullopt;
     // Twice as much where there is more to do beside it: threads store between two meetings.
+    const std::int64_t least = ProductParts(kernel_, machine_, op).least();
     std::optional<LaggingProduct> best;
-    for (const std::int64_t last : {lastPart(op), isStored(op.operand(0)) ? 2 * lastPart(op) : 0}) {
-      const LaggingProduct product{.loop = &loop, .dot = &op, .sums = *sums, .last = last};
+    for (const std::int64_t last : {least, isStored(op.operand(0)) ? 2 * least : 0}) {
+      const LaggingProduct lagging{.product = *product, .last = last};
       const std::int64_t depth = depthOf(kernel_, op);
-      if (last > 0 && depth % last == 0 && depth > last && hasRegisters(product)) best = product;
+      if (last > 0 && depth % last == 0 && depth > last && hasRegisters(lagging)) best = lagging;
     }
     return best;
   }
@@ -98,60 +77,13 @@ private:
 
   /// Whether a thread has more than what goes from trip to trip, and the fragments of the last of k
   /// and of the first, which are loaded while those are multiplied.
-  bool hasRegisters(const LaggingProduct &product) const {
-    const std::int64_t wanted = kOtherRegisters + held_ + kStepsAtOnce * fragmentRegisters(product);
+  bool hasRegisters(const LaggingProduct &lagging) const {
+    const std::int64_t wanted = kOtherRegisters + held_ + kStepsAtOnce * fragmentRegisters(lagging);
     return wanted < machine::registersOfThread(machine_, kernel_.threads().count());
   }
 
-  std::int64_t fragmentRegisters(const LaggingProduct &product) const {
-    std::int64_t registers = 0;
-    for (const std::size_t i : {0, 1})
-      registers += registersOf(product.dot->operand(i),
-                               fragmentsOf(kernel_, machine_, *product.dot, i, product.last));
-    return registers;
-  }
-
-  std::int64_t carriedRegisters(const Op &loop) const {
-    std::int64_t registers = 0;
-    for (const ValueId carried :
-         llvm::ArrayRef(loop.regions[0].arguments).drop_front(firstCarriedArgument(loop)))
-      if (kernel_.layoutOf(carried).valid())
-        registers += registersOf(carried, kernel_.layout(kernel_.layoutOf(carried)));
-    return registers;
-  }
-
-  std::int64_t registersOf(ValueId tile, const layout::LinearLayout &held) const {
-    constexpr std::int64_t kBitsOfRegister = 32;
-    return layout::registerCount(held) * storageBits(kernel_.type(tile).element()) /
-           kBitsOfRegister;
-  }
-
-  /// Which of the carried values the product adds to, and nobody else looks at.
-  std::optional<std::size_t> carriedSums(Op &loop, const Op &dot) const {
-    Block &body = loop.regions[0];
-    const auto carried = llvm::ArrayRef(body.arguments).drop_front(firstCarriedArgument(loop));
-    const auto *const found = llvm::find(carried, dot.operand(2));
-    if (found == carried.end()) return std::nullopt;
-    const auto i = static_cast<std::size_t>(found - carried.begin());
-    const bool isAlone = uses_[dot.operand(2).index()] == 1 && uses_[dot.result().index()] == 1;
-    if (!isAlone || yieldOf(body).operand(i) != dot.result()) return std::nullopt;
-    return i;
-  }
-
-  bool isTakenIn(const Op &loop, ValueId tile) const {
-    if (!kernel_.type(tile).isShared()) return false;
-    const Op &slot = slotOf(kernel_, tile);
-    return llvm::any_of(loop.regions[0].ops, [&](const auto &op) { return op.get() == &slot; });
-  }
-
-  /// An instruction's, or of as many as an order of k mixes.
-  std::int64_t lastPart(const Op &dot) const {
-    const auto &order = unitAttrs(dot).depthOrder;
-    std::size_t mixed = 0;
-    for (std::size_t bit = 0; bit < order.size(); ++bit)
-      if (order[bit] != static_cast<std::int64_t>(bit)) mixed = bit + 1;
-    const auto &unit = *analysis::unitOf(kernel_, dot, machine_);
-    return std::max<std::int64_t>(unit.k, std::int64_t{1} << mixed);
+  std::int64_t fragmentRegisters(const LaggingProduct &lagging) const {
+    return ProductParts(kernel_, machine_, *lagging.product.dot).fragmentRegisters(lagging.last);
   }
 
   Kernel &kernel_;
@@ -165,8 +97,9 @@ private:
 
 class FragmentCarrier {
 public:
-  FragmentCarrier(Kernel &kernel, const machine::Machine &machine, const LaggingProduct &product)
-      : kernel_(kernel), machine_(machine), product_(product), dot_(*product.dot) {}
+  FragmentCarrier(Kernel &kernel, const machine::Machine &machine, const LaggingProduct &lagging)
+      : kernel_(kernel), product_(lagging.product), last_(lagging.last), dot_(*product_.dot),
+        parts_(kernel, machine, dot_) {}
 
   /// What stands behind the loop.
   Block run() {
@@ -186,18 +119,20 @@ private:
     Block block;
     Builder to(kernel_, block);
     to.setLocation(dot_.where);
-    const std::int64_t head = depthOf(kernel_, dot_) - product_.last;
+    const std::int64_t head = depthOf(kernel_, dot_) - last_;
     std::array<ValueId, 2> loaded;
     Block loads;
     Builder load(kernel_, loads);
     load.setLocation(dot_.where);
-    for (const std::size_t i : {0, 1}) loaded[i] = loadPart(load, i, head);
+    for (const std::size_t i : {0, 1}) loaded[i] = parts_.load(load, i, head, last_);
     const std::vector<ValueId> carried = carry(loaded);
-    ValueId sums = multiply(to, {carried[0], carried[1]}, product_.last, dot_.operand(2));
+    ValueId sums = parts_.multiply(to, {carried[0], carried[1]}, last_, dot_.operand(2));
     for (std::int64_t first = 0; first < head;) {
       const auto depth =
           static_cast<std::int64_t>(llvm::bit_floor(static_cast<std::uint64_t>(head - first)));
-      sums = multiply(to, {slice(to, 0, first, depth), slice(to, 1, first, depth)}, depth, sums);
+      const std::array operands{parts_.slice(to, 0, first, depth),
+                                parts_.slice(to, 1, first, depth)};
+      sums = parts_.multiply(to, operands, depth, sums);
       first += depth;
     }
     moveInto(block, block.ops.size(), std::move(loads));
@@ -224,50 +159,15 @@ private:
     Builder to(kernel_, block);
     to.setLocation(dot_.where);
     const auto fragments = llvm::ArrayRef(loop.results).take_back(2);
-    multiply(to, {fragments[0], fragments[1]}, product_.last, loop.result(product_.sums));
+    parts_.multiply(to, {fragments[0], fragments[1]}, last_, loop.result(product_.sums));
     return block;
   }
 
-  /// Of k from `first` on, in the slot.
-  ValueId slice(Builder &to, std::size_t operand, std::int64_t first, std::int64_t depth) {
-    const ValueId tile = dot_.operand(operand);
-    const Shape &shape = kernel_.type(tile).shape();
-    const auto axis = static_cast<std::size_t>(depthAxis(kernel_, dot_, operand));
-    llvm::SmallVector<std::int64_t, 5> extents(shape.extents());
-    SliceAttrs part{.offsets = {}, .strides = {}};
-    part.offsets.assign(extents.size(), 0);
-    part.strides.assign(extents.size(), 1);
-    part.offsets[axis] = first;
-    extents[axis] = depth;
-    const Type type = Type::tile(kernel_.type(tile).element(), Shape(extents));
-    return to.create(OpKind::Slice, {tile}, {Type::shared(type)}, std::move(part)).result();
-  }
-
-  /// The last of k, as fragments.
-  ValueId loadPart(Builder &to, std::size_t operand, std::int64_t first) {
-    const ValueId part = slice(to, operand, first, product_.last);
-    const Type &shared = kernel_.type(part);
-    const ValueId tile =
-        to.create(OpKind::SharedLoad, {part}, {Type::tile(shared.element(), shared.shape())})
-            .result();
-    kernel_.setLayout(
-        tile, kernel_.addLayout(fragmentsOf(kernel_, machine_, dot_, operand, product_.last)));
-    return tile;
-  }
-
-  ValueId multiply(Builder &to, const std::array<ValueId, 2> &operands, std::int64_t depth,
-                   ValueId sums) {
-    Op &made = to.create(OpKind::Dot, {operands[0], operands[1], sums}, {kernel_.type(sums)},
-                         dot_.attributes);
-    unitAttrs(made).depthOrder = orderOf(dot_, depth);
-    kernel_.setLayout(made.result(), kernel_.layoutOf(sums));
-    return made.result();
-  }
-
   Kernel &kernel_;
-  const machine::Machine &machine_;
-  const LaggingProduct &product_;
+  const SummedProduct product_;
+  const std::int64_t last_;
   Op &dot_;
+  const ProductParts parts_;
   Block zeros_; // in front of the loop
 };
 
@@ -284,9 +184,9 @@ public:
       replaced_.applyTo(op);
       for (Block &region : op.regions) visit(region);
       std::size_t behind = 0;
-      for (const LaggingProduct &product : products_) {
-        if (product.loop != &op) continue;
-        i = surround(block, i, product);
+      for (const LaggingProduct &lagging : products_) {
+        if (lagging.product.loop != &op) continue;
+        i = surround(block, i, lagging);
         ++behind;
       }
       i += behind; // which take what the loop gives
@@ -295,9 +195,10 @@ public:
 
 private:
   /// Where the loop stands then.
-  std::size_t surround(Block &block, std::size_t at, const LaggingProduct &product) {
-    FragmentCarrier carrier(kernel_, machine_, product);
+  std::size_t surround(Block &block, std::size_t at, const LaggingProduct &lagging) {
+    FragmentCarrier carrier(kernel_, machine_, lagging);
     Block behind = carrier.run(), zeros = carrier.zeros();
+    const SummedProduct &product = lagging.product;
     replaced_.replace(product.loop->result(product.sums), behind.ops.back()->result());
     const std::size_t count = zeros.ops.size();
     moveInto(block, at + 1, std::move(behind));

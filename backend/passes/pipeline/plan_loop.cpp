@@ -17,9 +17,6 @@ namespace {
 
 using namespace ir;
 
-// What a plan is compared at, where nobody knows: trips of a loop, and of the one around it.
-constexpr std::int32_t kUsualTrips = 32, kUsualTripsAround = 4;
-
 std::int64_t tileBytes(const Kernel &kernel, ValueId tile) {
   const Type &type = kernel.type(tile);
   if (!kernel.layoutOf(tile).valid()) return 0;

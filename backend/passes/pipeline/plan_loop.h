@@ -8,6 +8,9 @@
 
 namespace imbrex::passes::pipeline {
 
+/// What a plan is compared at, where nobody knows: trips of a loop, and of the one around it.
+inline constexpr std::int32_t kUsualTrips = 32, kUsualTripsAround = 4;
+
 /// What loops that were planned before take of a block.
 struct TakenRoom {
   std::int64_t bytes = 0; ///< Of shared memory, for rings.

@@ -5,6 +5,7 @@
 #include "backend/layout/box_layout.h"
 #include "backend/passes/pipeline/join_orders.h"
 #include "backend/passes/pipeline/plan_loop.h"
+#include "backend/passes/pipeline/plan_turns.h"
 #include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/stage_loads.h"
 #include "backend/passes/pipeline/why_no_loader.h"
@@ -24,6 +25,7 @@ struct PlannedLoop {
   LoopLoads loads = {};  ///< Into rings.
   LoopLoads staged = {}; ///< In registers.
   LoopChoice choice = {.slots = 0, .hasLoader = false};
+  std::int32_t turns = 0; ///< Parts of k (ForAttrs).
   std::string explanation = {};
 
   bool hasRings() const { return choice.slots > ForAttrs::kInRegisters; }
@@ -44,7 +46,7 @@ struct Limits {
 /// Plans all loops of a kernel within the same limits.
 class LoopsPlanner {
 public:
-  LoopsPlanner(const Kernel &kernel, const std::vector<Op *> &loops, const PassContext &context,
+  LoopsPlanner(Kernel &kernel, const std::vector<Op *> &loops, const PassContext &context,
                const Limits &limits)
       : kernel_(kernel), loops_(loops), context_(context), limits_(limits) {}
 
@@ -84,6 +86,7 @@ private:
                                                             : "it has no loads of its own";
     if (why.empty()) planRings(planned, why);
     if (hasLoads) planStaging(planned, why);
+    if (planned.choice.slots > 0) planHalves(planned);
     if (context_.explanation) explain(planned, why);
     return planned;
   }
@@ -126,6 +129,20 @@ private:
     if (!why.empty()) planned.explanation += "  nothing is copied: " + why + "\n";
     planned.staged = std::move(loads);
     if (!planned.hasRings()) planned.choice = {ForAttrs::kInRegisters, false};
+  }
+
+  void planHalves(PlannedLoop &planned) const {
+    std::string why;
+    LoopLoads loads = planned.hasRings() ? planned.loads : planned.staged;
+    for (const AheadLoad &load : loads.loads)
+      if (auto names = namesInProducts(kernel_, load.op->result())) loads.inPlace.merge(*names);
+    const auto turns =
+        planTurns(kernel_, *planned.loop, loads, planned.choice.slots, context_.machine, why);
+    if (turns) planned.turns = turns->parts;
+    if (turns)
+      planned.explanation += turns->explanation;
+    else if (machine::mayBeApart(context_.machine))
+      planned.explanation += "  halves of the warps take no turns: " + why + "\n";
   }
 
   /// Whether products multiply it under each of its names, and do not scale by it.
@@ -190,7 +207,7 @@ private:
                             : "not swizzled");
   }
 
-  const Kernel &kernel_;
+  Kernel &kernel_;
   const std::vector<Op *> &loops_;
   const PassContext &context_;
   const Limits limits_;
@@ -237,7 +254,7 @@ bool isBeyondProof(const Kernel &kernel, const std::vector<PlannedLoop> &loops,
   return schedule::takesMoreWork(joinOrders(kernel, orders), kWork);
 }
 
-std::vector<PlannedLoop> planWithinProof(const Kernel &kernel, const std::vector<Op *> &loops,
+std::vector<PlannedLoop> planWithinProof(Kernel &kernel, const std::vector<Op *> &loops,
                                          const PassContext &context) {
   const std::int32_t most = slotsOfNest(deepestNest(kernel.body()));
   // Of loops in each other or in a row a proof may have more runs to look at than it is willing to:
@@ -263,6 +280,7 @@ void write(const PlannedLoop &planned) {
   auto &attrs = planned.loop->attrs<ForAttrs>();
   attrs.slots = planned.choice.slots;
   attrs.loader = planned.choice.hasLoader;
+  attrs.turns = planned.turns;
   for (const auto &op : planned.loop->regions[0].ops) {
     if (!isLoad(*op)) continue;
     aheadOf(*op) = Ahead::No;

@@ -10,6 +10,7 @@
 #include "backend/passes/pipeline/timed_work.h"
 #include "backend/passes/pipeline/trip_counts.h"
 #include "backend/passes/rewriting.h"
+#include "backend/schedule/plan/compute_groups.h"
 #include "backend/schedule/program/attributes.h"
 #include "backend/schedule/program/channels.h"
 #include "backend/schedule/program/well_formed.h"
@@ -36,6 +37,10 @@ const schedule::MeetingId kAll(0);
 /// What one thread does for all.
 bool isByOneThread(const Op &op) {
   return op.kind == OpKind::RingLoadBox || op.kind == OpKind::BarrierExpect;
+}
+
+bool isMeetingOfHalf(const Op &op) {
+  return op.kind == OpKind::Meet && op.attrs<MeetAttrs>().half != Half::Both;
 }
 
 bool holdsRings(const Kernel &kernel, const Op &op);
@@ -73,6 +78,15 @@ public:
     if (const Op *roles = rolesOf(kernel_)) {
       readAs({.name = "load", .warps = 1}, roles->regions[0]);
       readAs({.name = "compute", .warps = kAgents}, roles->regions[1]);
+    } else if (const Op *half = firstOp(kernel_.body(), isMeetingOfHalf)) {
+      if (firstOp(kernel_.body(), isByOneThread))
+        unread(*half, "one thread loads for both halves of the warps");
+      read_.areHalves = true;
+      readAs({.name = "first", .warps = 1}, kernel_.body());
+      isOther_ = true;
+      readAs({.name = "second", .warps = 1}, kernel_.body());
+      for (schedule::Role &role : program_.roles)
+        schedule::forEachOp(role.body, [](ScheduleOp &op) { op.cost = schedule::halved(op.cost); });
     } else if (firstOp(kernel_.body(), isByOneThread)) {
       // The one that starts the loads does what the others do as well.
       readAs({.name = "first", .warps = 1}, kernel_.body());
@@ -164,10 +178,12 @@ private:
       else if (isWalked(op))
         readBodies(op, ops);
       else if (timed_)
-        timed_->add(op, isOther_, ops);
+        timed_->add(op, isOther_ && !read_.areHalves, ops);
       else if (mayStop(op))
         ops.push_back({.kind = ScheduleOpKind::Access, .where = op.where});
       if (!mayLeave(op)) continue;
+      if (read_.areHalves && firstOp(body, isMeetingOfHalf))
+        unread(op, "what half of the warps alone meet for may be left out");
       ops.push_back(maybe(op, counts_.ofRest(op), [&] { return readFrom(body, i + 1); }));
       break;
     }
@@ -277,7 +293,11 @@ private:
     case SyncOp::RingCommit:
       return add({.kind = ScheduleOpKind::Commit, .queue = parts_.queue(QueueOf::Copies)});
     case SyncOp::RingDrain: return add(readDrain(op));
-    case SyncOp::Meet: return add({.kind = ScheduleOpKind::Meet, .meeting = kAll});
+    case SyncOp::Meet:
+      if (const Half half = op.attrs<MeetAttrs>().half;
+          half != Half::Both && (half == Half::Second) != isOther_)
+        return;
+      return add({.kind = ScheduleOpKind::Meet, .meeting = kAll});
     case SyncOp::RingSlot: taken_.note(op); return advance(0, Walks::Taken);
     case SyncOp::RingLoadBox:
       if (isOther_) return;
@@ -413,7 +433,7 @@ private:
   TakenSlots taken_;
   ProgramParts parts_{kernel_, read_};
   std::optional<TimedWork> timed_;
-  bool isOther_ = false;           // it is one of the threads that do not start loads of boxes
+  bool isOther_ = false; // one of those that do not start loads of boxes, or of the second half
   std::vector<CountedLoop> loops_; // those of the bodies around, and of the one that is read
   bool isUnread_ = false;
 };

@@ -28,8 +28,10 @@
 /// and what two of them do is ordered by meetings, in which all take part: what can go wrong
 /// between any two goes wrong between the first two. Where one thread starts loads of boxes for
 /// all, it is one of the two, and a role of its own. Of a kernel with roles two stand for those
-/// that compute, and one for the other role. Roles count the same trips where their loops go over
-/// the same numbers (same_values.h).
+/// that compute, and one for the other role. Where the second half of the warps runs a meeting
+/// behind the first, a role of one agent stands for each half: what needs one meeting within a half
+/// may need two between halves. Roles count the same trips where their loops go over the same
+/// numbers (same_values.h).
 ///
 /// What decides whether code runs is read where a proof depends on it, the conditions of copies.
 /// For the rest all is taken to be possible: each body of an `if`, and what stands behind an op
@@ -68,6 +70,7 @@ struct KernelSchedule {
   std::vector<ir::ValueId> rings = {};    ///< By buffer.
   std::vector<ir::ValueId> barriers = {}; ///< By barrier.
   std::vector<TripsKind> trips = {};      ///< By number of trips.
+  bool areHalves = false; ///< The roles are halves of the warps: they differ in meetings alone.
   struct Loop {
     const ir::Op *op;
     schedule::TripsId trips;

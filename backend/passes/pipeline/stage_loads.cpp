@@ -39,8 +39,14 @@ public:
     to.setLocation(loop_.where);
     const ValueId all = trips_.wholeDistance(to);
     Renamed names = trips_.enter(to, loop_.operand(0), trips_.first());
-    const std::vector<ValueId> tiles = loadIf(to, trips_.isMore(to, all, 0), names);
-    const std::vector<ValueId> next = trips_.next(to, names);
+    std::vector<ValueId> tiles = loadIf(to, trips_.isMore(to, all, 0), names);
+    std::vector<ValueId> next = trips_.next(to, names);
+    if (isStoredBehind_) {
+      store(to, tiles);
+      names = trips_.enter(to, trips_.ahead(to, loop_.operand(0), 1), next);
+      tiles = loadIf(to, trips_.isMore(to, all, 1), names);
+      next = trips_.next(to, names);
+    }
     loop_.operands.append(tiles.begin(), tiles.end());
     loop_.operands.append(next.begin(), next.end());
     writeBody();
@@ -85,16 +91,25 @@ private:
     to.setLocation(loop_.where);
     const ValueId index = body_.arguments[0];
     const ValueId left = trips_.distanceFrom(to, index);
-    Renamed names = trips_.enter(to, trips_.ahead(to, index, 1),
+    const std::int64_t ahead = isStoredBehind_ ? 2 : 1;
+    Renamed names = trips_.enter(to, trips_.ahead(to, index, ahead),
                                  llvm::ArrayRef(arguments).drop_front(tiles_.size()));
-    const ValueId isMore = trips_.isMore(to, left, 1);
-    store(to, arguments);
-    std::vector<ValueId> next = loadIf(to, isMore, names);
-    std::ranges::copy(trips_.next(to, names), std::back_inserter(next));
-    if (!ringOf_.empty()) to.create(OpKind::Meet, {}, {});
+    const ValueId isMore = trips_.isMore(to, left, ahead);
+    Block fill;
+    Builder filling(*kernel_, fill);
+    filling.setLocation(loop_.where);
+    store(filling, arguments);
+    std::vector<ValueId> next = loadIf(filling, isMore, names);
+    std::ranges::copy(trips_.next(filling, names), std::back_inserter(next));
     takeFrom(arguments);
-    std::ranges::move(body_.ops, std::back_inserter(block.ops));
-    yieldOf(block).operands.append(next.begin(), next.end());
+    Block trip;
+    Builder reading(*kernel_, trip);
+    reading.setLocation(loop_.where);
+    if (!ringOf_.empty()) reading.create(OpKind::Meet, {}, {});
+    std::ranges::move(body_.ops, std::back_inserter(trip.ops));
+    yieldOf(trip).operands.append(next.begin(), next.end());
+    moveInto(trip, isStoredBehind_ ? trip.ops.size() - 1 : 0, std::move(fill));
+    std::ranges::move(trip.ops, std::back_inserter(block.ops));
     body_.ops = std::move(block.ops);
   }
 
@@ -162,6 +177,8 @@ private:
   Op &loop_;
   Block &body_;
   const LoopLoads &loads_;
+  const bool isStoredBehind_ = loop_.attrs<ForAttrs>().turns > 0 &&
+                               loads_.areAll(Ahead::Stores); // what a trip reads
   TripWriter trips_;
   Block rings_;
   std::map<ValueId, ValueId> ringOf_; // by the tile that is stored there

@@ -35,6 +35,9 @@ namespace imbrex::passes::pipeline {
 ///     yield …, %next
 ///   }
 ///
+/// Where halves of the warps are to take turns (take_turns.h), a trip stores what the next one
+/// reads behind all that it reads itself, and loads for the one behind that.
+///
 /// More than one trip ahead is not for registers: they would have to be moved on with each trip,
 /// and a move waits for what it moves.
 void stageLoads(ir::Kernel &kernel, ir::Block &block, std::size_t loop, const LoopLoads &loads);

@@ -255,6 +255,47 @@ bool isWorthIt(const std::vector<Part> &parts) {
   return products >= kFewest && reads > 0 && reads <= 2 * products;
 }
 
+/// Whether products stand alone between meetings, so that one half of the waves multiplies while
+/// the other reads (passes/pipeline/take_turns.h).
+bool takesTurns(const llvm::BasicBlock &block) {
+  bool multiplies = false, reads = false, hasMet = false;
+  for (const Instruction &instruction : block) {
+    const Kind kind = kindOf(instruction);
+    multiplies |= kind == Kind::Product;
+    reads |= kind == Kind::Read || kind == Kind::Load || kind == Kind::Store;
+    if (multiplies && reads) return false;
+    if (kind != Kind::Meeting) continue;
+    hasMet |= multiplies;
+    multiplies = reads = false;
+  }
+  return hasMet;
+}
+
+/// Nothing goes over a meeting; what is read now is read before what is loaded for later trips; and
+/// who multiplies comes first where both could issue.
+void keepTurns(llvm::BasicBlock &block) {
+  llvm::IRBuilder<> b(block.getContext());
+  const auto add = [&](llvm::Intrinsic::ID id, llvm::Value *what) {
+    b.CreateIntrinsic(id, {}, {what});
+  };
+  const auto halt = [&] { add(llvm::Intrinsic::amdgcn_sched_barrier, b.getInt32(0)); };
+  Kind last = Kind::Meeting;
+  for (Instruction &instruction : llvm::make_early_inc_range(block)) {
+    const Kind kind = kindOf(instruction);
+    if (kind == Kind::Other) continue;
+    const Kind before = std::exchange(last, kind);
+    b.SetInsertPoint(&instruction);
+    if (kind == Kind::Product && before != kind)
+      add(llvm::Intrinsic::amdgcn_s_setprio, b.getInt16(1));
+    if (before == Kind::Read && kind == Kind::Load) halt();
+    if (kind != Kind::Meeting) continue;
+    if (before == Kind::Product) add(llvm::Intrinsic::amdgcn_s_setprio, b.getInt16(0));
+    halt();
+    b.SetInsertPoint(instruction.getNextNode());
+    halt();
+  }
+}
+
 bool isLoop(llvm::BasicBlock &block) {
   return llvm::is_contained(llvm::successors(&block), &block);
 }
@@ -265,6 +306,10 @@ void orderProducts(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::BasicBlock &block : function) {
       if (!isLoop(block)) continue;
+      if (takesTurns(block)) {
+        keepTurns(block);
+        continue;
+      }
       auto parts = PartReader().read(block);
       if (parts && isWorthIt(*parts)) arrange(block, *std::move(parts));
     }

@@ -74,8 +74,19 @@ public:
     return *this;
   }
 
+  /// Ask that the halves of a block's warps take turns in a pipelined loop that is one product, one
+  /// reading while the other multiplies (*ping-pong*), or that they do not. It is done on GPUs
+  /// whose warps have 64 lanes, of a block of eight, if the loop is made for it; unasked, if it
+  /// pays.
+  loop_range by_turns(bool are_wanted = true) const {
+    loop_range copy = *this;
+    copy.turns_ = are_wanted ? 2 : -1;
+    return copy;
+  }
+
   detail::loop_iterator<Index> begin() const {
-    detail::begin_body("for", bounds_, {{"pipelined", pipelined_}, {"unroll", unroll_}}, where_);
+    detail::begin_body("for", bounds_,
+                       {{"pipelined", pipelined_}, {"unroll", unroll_}, {"turns", turns_}}, where_);
     return {detail::body_argument(detail::type_of<Index, detail::scalar_shape>), where_};
   }
   std::default_sentinel_t end() const { return {}; }
@@ -85,6 +96,7 @@ private:
   detail::location where_;
   int pipelined_ = 0;
   int unroll_ = 1;
+  int turns_ = 0; // parts of k; 0: not asked, -1: not wanted
 };
 
 namespace detail {

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "backend/ir/builder.h"
+#include "backend/machine/machine.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+/// A product on a matrix unit, taken apart along k: what one part of k is made of.
+namespace imbrex::passes::pipeline {
+
+/// A product of a loop that sums up from trip to trip.
+struct SummedProduct {
+  ir::Op *loop = nullptr;
+  ir::Op *dot = nullptr;
+  std::size_t sums = 0; ///< Among what the loop carries.
+};
+
+/// What adds to a carried value of the loop, which nobody else looks at, and may be cut along k.
+std::optional<SummedProduct> summedProduct(const ir::Kernel &kernel, ir::Op &loop, ir::Op &op,
+                                           const std::vector<std::int32_t> &uses);
+
+/// Whether the loop's body takes the slot in which a tile lies.
+bool isTakenIn(const ir::Kernel &kernel, const ir::Op &loop, ir::ValueId tile);
+
+class ProductParts {
+public:
+  ProductParts(ir::Kernel &kernel, const machine::Machine &machine, const ir::Op &dot)
+      : kernel_(kernel), machine_(machine), dot_(dot) {}
+
+  /// Of k, the fewest that can be cut off: an instruction's, or as many as an order of k mixes.
+  std::int64_t least() const;
+  /// 32-bit registers of a thread for the fragments of so many of k.
+  std::int64_t fragmentRegisters(std::int64_t depth) const;
+
+  /// Of k from `first` on, so many, a power of two: where they lie in the operand's slot; as
+  /// fragments; and multiplied.
+  ir::ValueId slice(ir::Builder &to, std::size_t operand, std::int64_t first,
+                    std::int64_t depth) const;
+  ir::ValueId load(ir::Builder &to, std::size_t operand, std::int64_t first,
+                   std::int64_t depth) const;
+  ir::ValueId multiply(ir::Builder &to, const std::array<ir::ValueId, 2> &operands,
+                       std::int64_t depth, ir::ValueId sums) const;
+
+private:
+  ir::Kernel &kernel_;
+  const machine::Machine &machine_;
+  const ir::Op &dot_;
+};
+
+/// 32-bit registers of a thread that holds a tile so; and for what goes from trip to trip of a
+/// loop.
+std::int64_t registersOf(const ir::Kernel &kernel, ir::ValueId tile,
+                         const layout::LinearLayout &held);
+std::int64_t carriedRegisters(const ir::Kernel &kernel, const ir::Op &loop);
+
+} // namespace imbrex::passes::pipeline
