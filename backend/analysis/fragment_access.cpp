@@ -234,7 +234,8 @@ std::int64_t gatheringWeight(const LinearLayout &offsets, std::int32_t elementBi
 } // namespace
 
 PlacedTiles storedTiles(const LinearLayout &held, const LinearLayout &places,
-                        std::int32_t elementBits, const machine::Machine &machine) {
+                        std::int32_t elementBits, const machine::Machine &machine,
+                        bool mayFollowRegisters) {
   const std::int32_t bytes = elementBits / 8;
   const layout::SharedMemoryModel memory = sharedMemoryOf(machine);
   PlacedTiles tiles;
@@ -244,6 +245,8 @@ PlacedTiles storedTiles(const LinearLayout &held, const LinearLayout &places,
     tiles.push_back({std::move(conversion.shared), weight});
   };
   add(planSharedConversion(held, places, bytes, memory));
+  if (mayFollowRegisters)
+    add(planSharedConversion(held, places, bytes, memory, layout::ReadOrder::Registers));
   // Vectors of what the writers have along one axis or the other.
   for (const layout::Side &side : held.outputs())
     if (auto vectors = contiguousRegisters(held, side.dim, layout::kMaxAccessBytes / bytes);
@@ -255,7 +258,8 @@ PlacedTiles storedTiles(const LinearLayout &held, const LinearLayout &places,
 FragmentPlan planSlab(const LinearLayout &held, const FragmentReads &reads,
                       std::int32_t elementBits, const machine::Machine &machine) {
   return planFragments(reads, elementBits, machine, [&](const LinearLayout &places) {
-    return storedTiles(held, places, elementBits, machine);
+    constexpr bool kMayFollowRegisters = false;
+    return storedTiles(held, places, elementBits, machine, kMayFollowRegisters);
   });
 }
 

@@ -79,9 +79,11 @@ struct FragmentPlan {
 FragmentPlan planFragments(const FragmentReads &reads, std::int32_t elementBits,
                            const machine::Machine &machine, PlaceTile place);
 
-/// Those that suit threads who hold the tile so, and store it.
+/// Those that suit threads who hold the tile so, and store it. `mayFollowRegisters`: also such
+/// whose vectors fill the readers' registers in their order (layout::ReadOrder).
 PlacedTiles storedTiles(const layout::LinearLayout &held, const layout::LinearLayout &places,
-                        std::int32_t elementBits, const machine::Machine &machine);
+                        std::int32_t elementBits, const machine::Machine &machine,
+                        bool mayFollowRegisters);
 /// The best way through shared memory of a slab of an operand, from threads that hold it so.
 FragmentPlan planSlab(const layout::LinearLayout &held, const FragmentReads &reads,
                       std::int32_t elementBits, const machine::Machine &machine);

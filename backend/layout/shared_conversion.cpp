@@ -48,9 +48,11 @@ struct VectorChoice {
 class SharedConversionPlanner {
 public:
   SharedConversionPlanner(const LinearLayout &write, const LinearLayout &read,
-                          std::int32_t elementBytes, const SharedMemoryModel &memory)
+                          std::int32_t elementBytes, const SharedMemoryModel &memory,
+                          ReadOrder order = ReadOrder::Elements)
       : write_{write, AccessKind::Write}, read_{read, AccessKind::Read},
-        elementBytes_(elementBytes), memory_(memory), units_(unitVectors(write.outputBits())),
+        elementBytes_(elementBytes), memory_(memory), order_(order),
+        units_(unitVectors(write.outputBits())),
         rowBits_(log2Of(memory.banks * kBankBytes / elementBytes)) {}
 
   SharedConversion run() const {
@@ -120,7 +122,9 @@ private:
     for (const bool writesAreWide : {true, false}) {
       const ConversionSide &wide = writesAreWide ? write_ : read_;
       VectorChoice choice{common, common.size(), writesAreWide};
-      for (const Bits vector : extension(common, sorted(wide.registers()))) {
+      const bool isSorted = writesAreWide || order_ == ReadOrder::Elements;
+      const Vectors own = isSorted ? sorted(wide.registers()) : Vectors(wide.registers());
+      for (const Bits vector : extension(common, own)) {
         if (choice.within.size() == most) break;
         choice.within.push_back(vector);
         all.push_back(choice);
@@ -201,6 +205,7 @@ private:
   ConversionSide write_, read_;
   std::int32_t elementBytes_;
   const SharedMemoryModel &memory_;
+  const ReadOrder order_;
   Vectors units_;
   std::size_t rowBits_; // that count the elements in a row of all banks
 };
@@ -208,10 +213,11 @@ private:
 } // namespace
 
 SharedConversion planSharedConversion(const LinearLayout &write, const LinearLayout &read,
-                                      std::int32_t elementBytes, const SharedMemoryModel &memory) {
+                                      std::int32_t elementBytes, const SharedMemoryModel &memory,
+                                      ReadOrder order) {
   IMBREX_CHECK(write.outputBits() == read.outputBits(), "a conversion of {0} bits to {1}",
                write.outputBits(), read.outputBits());
-  return SharedConversionPlanner(write, read, elementBytes, memory).run();
+  return SharedConversionPlanner(write, read, elementBytes, memory, order).run();
 }
 
 SharedConversion planSharedConversion(const LinearLayout &write, const RegisterVectors &writes,

@@ -35,9 +35,14 @@ struct SharedConversion {
   AccessCost writeCost, readCost;         ///< Of one warp.
 };
 
+/// In which order a vector has what readers alone have in registers: that of the elements, or that
+/// of the registers, which what is read then fills side by side.
+enum class ReadOrder : std::uint8_t { Elements, Registers };
+
 /// Two layouts on the threads, in coordinates of one tile. Elements have 1, 2, 4, 8 or 16 bytes.
 SharedConversion planSharedConversion(const LinearLayout &write, const LinearLayout &read,
-                                      std::int32_t elementBytes, const SharedMemoryModel &memory);
+                                      std::int32_t elementBytes, const SharedMemoryModel &memory,
+                                      ReadOrder order = ReadOrder::Elements);
 
 /// The same where the writers' vectors are given, and each is to lie in one piece: a reader's
 /// access takes the leading part of one that it holds in registers.

@@ -56,6 +56,24 @@ LinearLayout withNeighboursInRegisters(const LinearLayout &layout, std::int32_t 
   return {Sides(layout.inputs()), Sides(layout.outputs()), columns};
 }
 
+LinearLayout withRegistersAlong(const LinearLayout &layout, std::int32_t axis, std::int32_t bits) {
+  const auto isAlong = [&](Bits column) { return layout.outputPart(column, axisDim(axis)) != 0; };
+  const auto registers = static_cast<std::size_t>(layout.inputBits(Dim::Register)),
+             lanes = static_cast<std::size_t>(layout.inputBits(Dim::Lane));
+  llvm::SmallVector<Bits, 16> columns(layout.columns());
+  const auto own = llvm::MutableArrayRef(columns).take_front(registers);
+  const auto ofLanes = llvm::MutableArrayRef(columns).slice(registers, lanes);
+  for (auto have = llvm::count_if(own, isAlong); have < bits; ++have) {
+    // The widest step of the other axes, and the narrowest of this one.
+    const auto gives = std::find_if(own.rbegin(), own.rend(),
+                                    [&](Bits column) { return column != 0 && !isAlong(column); });
+    auto *const takes = llvm::find_if(ofLanes, isAlong);
+    if (gives == own.rend() || takes == ofLanes.end()) break;
+    std::swap(*gives, *takes);
+  }
+  return {Sides(layout.inputs()), Sides(layout.outputs()), columns};
+}
+
 bool isFillingLayout(const LinearLayout &layout) {
   if (!layout.isOnThreads()) return false;
   const auto registers = layout.columns(Dim::Register);

@@ -46,6 +46,11 @@ inline std::int64_t registerCount(const LinearLayout &layout) {
 /// along it change places, so that the registers' are the lowest. Of a tile layout.
 LinearLayout withNeighboursInRegisters(const LinearLayout &layout, std::int32_t axis);
 
+/// The same, but that a thread has 2^`bits` elements along an axis, or all of it, as far as that
+/// takes no more than what it has along the other axes, which the threads of one warp then have. Of
+/// a tile layout.
+LinearLayout withRegistersAlong(const LinearLayout &layout, std::int32_t axis, std::int32_t bits);
+
 /// The same threads after an axis is gone (a reduction): its bits' columns become zero, registers
 /// that then are copies are dropped.
 LinearLayout withoutAxis(const LinearLayout &layout, std::int32_t axis);

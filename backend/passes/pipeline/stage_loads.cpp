@@ -116,11 +116,15 @@ private:
   /// Which rows a thread loads is no matter. Where k counts them, it is to have neighbours, which
   /// fragments hold side by side: these are then stored side by side.
   void haveNeighbours(ValueId tile) {
-    const layout::LinearLayout &held = kernel_->layout(kernel_->layoutOf(tile));
+    layout::LinearLayout held = kernel_->layout(kernel_->layoutOf(tile));
     const auto depth = depthAxisOf(*kernel_, tile);
     const std::int32_t row = layout::axisOfNeighbours(held, kernel_->type(tile).rank());
-    if (depth && *depth != row && layout::isTileLayout(held))
-      kernel_->setLayout(tile, kernel_->addLayout(layout::withNeighboursInRegisters(held, *depth)));
+    if (!depth || *depth == row || !layout::isTileLayout(held)) return;
+    // A word of bytes, which threads put together themselves: a store of less takes as long.
+    constexpr std::int32_t kBitsOfByte = 8, kBytesOfWord = 2;
+    if (storageBits(kernel_->type(tile).element()) == kBitsOfByte)
+      held = layout::withRegistersAlong(held, *depth, kBytesOfWord);
+    kernel_->setLayout(tile, kernel_->addLayout(layout::withNeighboursInRegisters(held, *depth)));
   }
 
   /// One slot for each load whose tile is stored.

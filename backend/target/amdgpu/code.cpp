@@ -1,5 +1,6 @@
 #include "backend/target/amdgpu/code.h"
 
+#include "backend/target/amdgpu/byte_permutes.h"
 #include "backend/target/amdgpu/handed_on.h"
 #include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/loop_waits.h"
@@ -22,6 +23,7 @@ Result<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &mach
   prepareLoadsToLds(module);
   keepSignsOfZero(module, machine);
   splitUniformPairs(module, machine);
+  permuteBytes(module);
   // Both halves of a warp have what the other has: read ahead, that would be too much.
   if (generation != kLargeFragments) orderProducts(module);
   return generate(module, machine, type,

@@ -160,11 +160,14 @@ TEST_CASE("between blocked layouts there is no conflict on either side, whatever
     const LinearLayout read = randomBlocked(rng, extents, threads);
     CAPTURE(toText(write));
     CAPTURE(toText(read));
-    const SharedConversion plan = planSharedConversion(write, read, elementBytes, memory);
-    CAPTURE(toText(plan.shared));
-    checkCost(plan, write, read, elementBytes, memory);
-    CHECK(plan.writeCost.conflicts() == 0);
-    CHECK(plan.readCost.conflicts() == 0);
+    SharedConversion plan = planSharedConversion(write, read, elementBytes, memory);
+    for (const ReadOrder order : {ReadOrder::Registers, ReadOrder::Elements}) {
+      plan = planSharedConversion(write, read, elementBytes, memory, order);
+      CAPTURE(toText(plan.shared));
+      checkCost(plan, write, read, elementBytes, memory);
+      CHECK(plan.writeCost.conflicts() == 0);
+      CHECK(plan.readCost.conflicts() == 0);
+    }
     const std::int64_t most = std::max(registerCount(write), registerCount(read));
     const bool isWide = std::max(plan.writes.width, plan.reads.width) ==
                         std::min<std::int64_t>(16 / elementBytes, most);
@@ -172,6 +175,21 @@ TEST_CASE("between blocked layouts there is no conflict on either side, whatever
   }
   // In nine cases the lanes of one side are the vectors of the other so that both cannot be had.
   CHECK(wide == 991);
+}
+
+TEST_CASE("a vector that readers alone want fills their registers in order, if that is asked for") {
+  // Of 16 x 32 elements writers have four of a column, readers eight of it, and of the next but 15.
+  const Sides threads{{Dim::Register, 2}, {Dim::Lane, 5}, {Dim::Warp, 2}};
+  const LinearLayout write(threads, tileSides({16, 32}), {32, 64, 1, 2, 4, 8, 16, 128, 256});
+  const LinearLayout read({{Dim::Register, 4}, {Dim::Lane, 5}, {Dim::Warp, 2}}, tileSides({16, 32}),
+                          {32, 64, 128, 16, 1, 2, 4, 8, 256, 0, 0});
+  for (const ReadOrder order : {ReadOrder::Elements, ReadOrder::Registers}) {
+    const SharedConversion plan = planSharedConversion(write, read, 1, {}, order);
+    CAPTURE(toText(plan.shared));
+    CHECK(plan.writeCost.conflicts() + plan.readCost.conflicts() == 0);
+    REQUIRE(plan.reads.width >= 8);
+    CHECK((plan.reads.registers[4] == 4) == (order == ReadOrder::Registers));
+  }
 }
 
 TEST_CASE("what both sides have in registers moves in vectors on both sides") {

@@ -103,6 +103,35 @@ TEST_CASE("neighbours along an axis come into registers, and nothing moves along
   });
 }
 
+TEST_CASE("registers along an axis are had of lanes, for others along other axes") {
+  std::int32_t changed = 0;
+  alongRandomAxes([&](const LinearLayout &layout, std::int32_t axis) {
+    const auto along = [&](const LinearLayout &of, Dim dim) {
+      return llvm::count_if(of.columns(dim),
+                            [&](Bits column) { return of.outputPart(column, axisDim(axis)) != 0; });
+    };
+    const auto others =
+        llvm::count_if(layout.columns(Dim::Register), [](Bits column) { return column != 0; }) -
+        along(layout, Dim::Register);
+    for (const std::int32_t bits : {0, 1, 2, 5}) {
+      const LinearLayout moved = withRegistersAlong(layout, axis, bits);
+      CAPTURE(toText(moved));
+      CHECK(isTileLayout(moved));
+      const auto had = along(layout, Dim::Register);
+      const auto wanted = std::max<std::ptrdiff_t>(bits - had, 0);
+      CHECK(along(moved, Dim::Register) ==
+            had + std::min({wanted, along(layout, Dim::Lane), others}));
+      Vectors before(layout.columns()), after(moved.columns());
+      llvm::sort(before);
+      llvm::sort(after);
+      CHECK(before == after);
+      CHECK(moved.columns(Dim::Warp) == layout.columns(Dim::Warp));
+      changed += moved == layout ? 0 : 1;
+    }
+  });
+  CHECK(changed > 50);
+}
+
 TEST_CASE("copy bits are those of the lanes and warps that share their elements") {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
