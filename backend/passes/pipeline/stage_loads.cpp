@@ -120,10 +120,12 @@ private:
     const auto depth = depthAxisOf(*kernel_, tile);
     const std::int32_t row = layout::axisOfNeighbours(held, kernel_->type(tile).rank());
     if (!depth || *depth == row || !layout::isTileLayout(held)) return;
-    // A word of bytes, which threads put together themselves: a store of less takes as long.
+    // Words of bytes, which threads put together themselves: loads along one axis and stores along
+    // the other are as few together as they can be where both are as long.
     constexpr std::int32_t kBitsOfByte = 8, kBytesOfWord = 2;
     if (storageBits(kernel_->type(tile).element()) == kBitsOfByte)
-      held = layout::withRegistersAlong(held, *depth, kBytesOfWord);
+      held = layout::withRegistersAlong(
+          held, *depth, std::max(kBytesOfWord, held.inputBits(layout::Dim::Register) / 2));
     kernel_->setLayout(tile, kernel_->addLayout(layout::withNeighboursInRegisters(held, *depth)));
   }
 

@@ -21,37 +21,57 @@ using llvm::Value;
 
 constexpr std::size_t kBytes = 4; // of a word
 
-bool isWordOfBytes(const Value &value) {
+/// Bytes of whole words.
+bool isOfBytes(const Value &value) {
   const auto *type = llvm::dyn_cast<llvm::FixedVectorType>(value.getType());
-  return type && type->getNumElements() == kBytes && type->getElementType()->isIntegerTy(8);
+  return type && type->getNumElements() % kBytes == 0 && type->getElementType()->isIntegerTy(8);
 }
 
-/// A byte of a word; none: of any.
+std::size_t bytesIn(const Value &vector) {
+  return llvm::cast<llvm::FixedVectorType>(vector.getType())->getNumElements();
+}
+
+/// A word of a vector of bytes, and a byte of it; none: any.
 struct Byte {
-  Value *word = nullptr;
-  std::size_t number = 0;
+  Value *vector = nullptr;
+  std::size_t word = 0, number = 0;
+
+  bool isOfWordOf(const Byte &other) const { return vector == other.vector && word == other.word; }
 };
 
-/// The byte through the shuffles of words that have brought it.
-Byte byteOf(Value *word, std::size_t number) {
-  while (auto *shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(word)) {
-    Value *first = shuffle->getOperand(0);
+/// The byte through the shuffles of bytes that have brought it.
+Byte byteOf(Value *vector, std::size_t number) {
+  while (auto *shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(vector)) {
+    if (!isOfBytes(*shuffle->getOperand(0))) break;
     const int from = shuffle->getMaskValue(static_cast<unsigned>(number));
     if (from < 0) return {};
-    if (!isWordOfBytes(*first)) break;
-    const auto at = static_cast<std::size_t>(from);
-    word = shuffle->getOperand(at < kBytes ? 0 : 1);
-    number = at % kBytes;
+    const auto at = static_cast<std::size_t>(from), bytes = bytesIn(*shuffle->getOperand(0));
+    vector = shuffle->getOperand(at < bytes ? 0 : 1);
+    number = at % bytes;
   }
-  return {word, number};
+  return {vector, number / kBytes, number % kBytes};
 }
 
-/// Shuffles of words that something else than such a shuffle wants.
+/// Shuffles of bytes that something else than such a shuffle wants.
 bool isWanted(const llvm::Instruction &instruction) {
-  return llvm::isa<llvm::ShuffleVectorInst>(instruction) && isWordOfBytes(instruction) &&
+  return llvm::isa<llvm::ShuffleVectorInst>(instruction) && isOfBytes(instruction) &&
          llvm::any_of(instruction.users(), [](const llvm::User *user) {
-           return !llvm::isa<llvm::ShuffleVectorInst>(user) || !isWordOfBytes(*user);
+           return !llvm::isa<llvm::ShuffleVectorInst>(user) || !isOfBytes(*user);
          });
+}
+
+using BytesOfWord = std::array<Byte, kBytes>;
+
+/// From how many words a word has its bytes; none where one is any.
+std::size_t wordsOf(const BytesOfWord &bytes) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kBytes; ++i) {
+    if (bytes[i].vector == nullptr) return 0;
+    const auto before = llvm::ArrayRef(bytes).take_front(i);
+    if (llvm::none_of(before, [&](const Byte &other) { return bytes[i].isOfWordOf(other); }))
+      ++count;
+  }
+  return count;
 }
 
 /// The words of one block, whose pairs of columns are made once.
@@ -59,23 +79,21 @@ class WordPacker {
 public:
   explicit WordPacker(llvm::BasicBlock &block) : b_(block.getContext()) {}
 
-  /// The word in place of a shuffle; null where that is not worth it.
+  /// The same bytes in place of a shuffle; null where that is not worth it.
   Value *pack(llvm::Instruction &shuffle) {
-    std::array<Byte, kBytes> bytes;
-    llvm::SmallVector<Value *, kBytes> words;
-    for (std::size_t i = 0; i < kBytes; ++i) {
-      bytes[i] = byteOf(&shuffle, i);
-      if (bytes[i].word == nullptr) return nullptr;
-      if (!llvm::is_contained(words, bytes[i].word)) words.push_back(bytes[i].word);
-    }
+    llvm::SmallVector<BytesOfWord, 4> words(bytesIn(shuffle) / kBytes);
+    for (std::size_t i = 0; i < bytesIn(shuffle); ++i)
+      words[i / kBytes][i % kBytes] = byteOf(&shuffle, i);
     constexpr std::size_t kFewest = 3; // of less LLVM makes a single instruction
-    if (words.size() < kFewest || !llvm::all_of(words, [](Value *w) { return isWordOfBytes(*w); }))
+    if (!llvm::all_of(words, [](const BytesOfWord &of) { return wordsOf(of) >= kFewest; }))
       return nullptr;
     b_.SetInsertPoint(&shuffle);
-    const Pair low = pairOf(bytes[0], bytes[1]), high = pairOf(bytes[2], bytes[3]);
-    Value *word = permute(low.word, high.word,
-                          {low.first, low.first + 1, kBytes + high.first, kBytes + high.first + 1});
-    return b_.CreateBitCast(word, shuffle.getType());
+    auto *const type =
+        llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(words.size()));
+    Value *packed = llvm::PoisonValue::get(type);
+    for (std::size_t i = 0; i < words.size(); ++i)
+      packed = b_.CreateInsertElement(packed, wordOfBytes(words[i]), i);
+    return b_.CreateBitCast(packed, shuffle.getType());
   }
 
 private:
@@ -85,21 +103,28 @@ private:
     std::size_t first;
   };
 
+  Value *wordOfBytes(const BytesOfWord &bytes) {
+    const Pair low = pairOf(bytes[0], bytes[1]), high = pairOf(bytes[2], bytes[3]);
+    return permute(low.word, high.word,
+                   {low.first, low.first + 1, kBytes + high.first, kBytes + high.first + 1});
+  }
+
   Pair pairOf(const Byte &low, const Byte &high) {
     const bool isColumn = low.number == high.number;
     const std::size_t even = low.number & ~std::size_t{1};
-    Value *&word = pairs_[{low.word, high.word, isColumn ? even : low.number,
-                           isColumn ? even + 1 : kBytes + high.number}];
-    if (word == nullptr) {
-      Value *first = wordOf(low.word), *second = wordOf(high.word);
-      word = isColumn ? permute(first, second, {even, kBytes + even, even + 1, kBytes + even + 1})
-                      : permute(first, second,
-                                {low.number, kBytes + high.number, low.number, kBytes + high.number});
-    }
+    const std::array<std::size_t, kBytes> bytes =
+        isColumn ? std::array{even, kBytes + even, even + 1, kBytes + even + 1}
+                 : std::array{low.number, kBytes + high.number, low.number, kBytes + high.number};
+    Value *&word = pairs_[{low.vector, low.word, high.vector, high.word, bytes[0], bytes[1]}];
+    if (word == nullptr) word = permute(wordOf(low), wordOf(high), bytes);
     return {word, isColumn ? 2 * (low.number - even) : 0};
   }
 
-  Value *wordOf(Value *bytes) { return b_.CreateBitCast(bytes, b_.getInt32Ty()); }
+  Value *wordOf(const Byte &byte) {
+    auto *const type = llvm::FixedVectorType::get(
+        b_.getInt32Ty(), static_cast<unsigned>(bytesIn(*byte.vector) / kBytes));
+    return b_.CreateExtractElement(b_.CreateBitCast(byte.vector, type), byte.word);
+  }
 
   /// Of the bytes of two words, counted from the first one's lowest.
   Value *permute(Value *first, Value *second, const std::array<std::size_t, kBytes> &bytes) {
@@ -111,7 +136,8 @@ private:
   }
 
   llvm::IRBuilder<> b_;
-  std::map<std::tuple<Value *, Value *, std::size_t, std::size_t>, Value *> pairs_;
+  using PairKey = std::tuple<Value *, std::size_t, Value *, std::size_t, std::size_t, std::size_t>;
+  std::map<PairKey, Value *> pairs_;
 };
 
 } // namespace
