@@ -105,6 +105,20 @@ TEST_CASE("halves take turns in products of all kinds") {
   }
 }
 
+TEST_CASE("where k makes no parts the loop stays as it is, and computes the same") {
+  for (const char *machine : kMachines) {
+    CAPTURE(std::string(machine));
+    if (targetOf(machine) == nullptr) continue;
+    for (const TurnCase &of : {TurnCase{.depth = 100, .k = 48}, TurnCase{.k = 128, .parts = 3},
+                               TurnCase{.k = 16}, TurnCase{.parts = 7}}) {
+      CAPTURE(of.k);
+      const TableKernel one = turnKernel(of);
+      CHECK_FALSE(takesTurns(one.kernel.clone(), machine));
+      checkAsInterpreter(one, machine);
+    }
+  }
+}
+
 TEST_CASE("between two meetings a half multiplies, or reads and loads") {
   if (targetOf("gfx942") == nullptr) return;
   const auto large = [](int slots) {

@@ -161,8 +161,9 @@ private:
     const ProductParts of(kernel_, machine_, *product_.dot);
     // The last part of what is stored is multiplied in two pieces.
     const std::int64_t least = leastOfOrder() * (loads_.areAll(Ahead::Stores) ? 2 : 1);
-    if (depth() % parts != 0 || depth() / parts < least)
-      return "k is too short for " + std::to_string(parts) + " parts";
+    if (!makesParts(depth(), parts, least))
+      return "a trip's " + std::to_string(depth()) + " of k make no " + std::to_string(parts) +
+             " parts of at least " + std::to_string(least);
     const std::int64_t wanted = kOtherRegisters + carriedRegisters(kernel_, loop_) +
                                 of.fragmentRegisters(depth() / parts) + staged();
     if (wanted < machine::registersOfThread(machine_, kernel_.threads().count())) return "";

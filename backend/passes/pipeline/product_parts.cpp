@@ -5,6 +5,7 @@
 #include "backend/ir/shared_tiles.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 
 #include <algorithm>
 
@@ -53,6 +54,12 @@ bool isTakenIn(const Kernel &kernel, const Op &loop, ValueId tile) {
   if (!kernel.type(tile).isShared()) return false;
   const Op &slot = slotOf(kernel, tile);
   return llvm::any_of(loop.regions[0].ops, [&](const auto &op) { return op.get() == &slot; });
+}
+
+bool makesParts(std::int64_t depth, std::int64_t parts, std::int64_t least) {
+  const std::int64_t part = depth / parts;
+  return depth % parts == 0 && part >= least &&
+         llvm::has_single_bit(static_cast<std::uint64_t>(part));
 }
 
 std::int64_t ProductParts::least() const {

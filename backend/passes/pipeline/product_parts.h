@@ -25,6 +25,9 @@ std::optional<SummedProduct> summedProduct(const ir::Kernel &kernel, ir::Op &loo
 /// Whether the loop's body takes the slot in which a tile lies.
 bool isTakenIn(const ir::Kernel &kernel, const ir::Op &loop, ir::ValueId tile);
 
+/// Whether so many of k make equal parts of at least so many each, which can be cut off in a slot.
+bool makesParts(std::int64_t depth, std::int64_t parts, std::int64_t least);
+
 class ProductParts {
 public:
   ProductParts(ir::Kernel &kernel, const machine::Machine &machine, const ir::Op &dot)

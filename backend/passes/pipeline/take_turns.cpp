@@ -72,8 +72,8 @@ public:
     const auto isStore = [](const auto &op) { return op->kind == OpKind::RingStore; };
     const Ops &ops = loop_.regions[0].ops;
     const auto stored = llvm::find_if(ops, isStore);
-    return llvm::all_of(ops, isOfTrip) && depthOf(kernel_, dot_) % count_ == 0 &&
-           depth() >= parts_.least() * (areStored_ ? 2 : 1) &&
+    return llvm::all_of(ops, isOfTrip) &&
+           makesParts(depthOf(kernel_, dot_), count_, parts_.least() * (areStored_ ? 2 : 1)) &&
            fill_.ahead == std::max(1, ring_.slots - 1) &&
            (areStored_ ? llvm::find_if(ops, isThis) < stored : stored == ops.end());
   }
