@@ -61,7 +61,7 @@ Bytes bytesOf(const Value &value) {
   }
   if (llvm::isa<llvm::PoisonValue>(value)) return Bytes(byteCount(value), -1);
   const auto &made = llvm::cast<llvm::Instruction>(value);
-  const Bytes first = bytesOf(*made.getOperand(0));
+  Bytes first = bytesOf(*made.getOperand(0));
   if (llvm::isa<llvm::BitCastInst>(made)) return first;
   if (const auto *extract = llvm::dyn_cast<llvm::ExtractElementInst>(&made)) {
     const auto from = first.begin() + placeOf(*extract->getIndexOperand());
