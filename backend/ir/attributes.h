@@ -178,6 +178,7 @@ struct ForAttrs {
   static constexpr std::int32_t kMostSlots = 16;
   static constexpr std::int32_t kInRegisters = 1;
   static constexpr std::int32_t kNoTurns = -1; ///< The author does not want them.
+  static constexpr std::int32_t kMostTurns = 64;
   std::int32_t pipelined = 0;
   std::int32_t unroll = 1;
   std::int32_t slots = 0;

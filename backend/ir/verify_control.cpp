@@ -58,8 +58,11 @@ bool checkFor(const OpCheck &check) {
          check.attributeIs("unroll", attrs.unroll >= 1, "a number from 1") &&
          check.attributeIs("slots", attrs.slots >= 0 && attrs.slots <= ForAttrs::kMostSlots,
                            "a number from 0 to " + std::to_string(ForAttrs::kMostSlots)) &&
-         check.attributeIs("turns", attrs.turns >= ForAttrs::kNoTurns && attrs.turns != 1,
-                           "a number of parts from 2, or 0, or -1") &&
+         check.attributeIs("turns",
+                           attrs.turns >= ForAttrs::kNoTurns && attrs.turns != 1 &&
+                               attrs.turns <= ForAttrs::kMostTurns,
+                           "a number of parts from 2 to " + std::to_string(ForAttrs::kMostTurns) +
+                               ", or 0, or -1") &&
          loopIsRight(check, index);
 }
 

@@ -6,10 +6,12 @@
 #include "llvm/ADT/StringExtras.h"
 #include "tests/codegen/table_launch.h"
 #include "tests/codegen/turn_kernels.h"
+#include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace imbrex;
@@ -117,6 +119,54 @@ TEST_CASE("where k makes no parts the loop stays as it is, and computes the same
       checkAsInterpreter(one, machine);
     }
   }
+}
+
+TEST_CASE("no turns are taken where threads exchange elements in a trip, in front of its loads") {
+  // The trip's number, by way of a sum over numbers that other warps have.
+  const std::string text =
+      "kernel @turns(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stage tiles "
+      "[warps = 8] {\n%0 = constant 0 : i32\n%1 = constant 1 : i32\n%t = constant 3 : i32\n"
+      "%w = constant 511 : i32\n%io = arange : i32[512]\n%zz = constant 0 : i32[512]\n"
+      "%z = constant 0.0 : f32[64x64]\n%s = for %0, %t, %1, %z [pipelined = 2, turns = 2] "
+      "(%k: i32, %sum: f32[64x64]) {\n%r = sub %w, %k : i32\n%bk = broadcast %r : i32[512]\n"
+      "%eq = eq %io, %bk : bool[512]\n%v = select %eq, %io, %zz : i32[512]\n"
+      "%kr = reduce %v [combine = sum] : i32\n%kk = sub %w, %kr : i32\n"
+      "%x = view.load %a, %0, %kk : f16[64x64]\n%y = view.load %b, %kk, %0 : f16[64x64]\n"
+      "%d = dot %x, %y, %sum : f32[64x64]\nyield %d\n} : f32[64x64]\n"
+      "view.store %c, %s, %0, %0\n}\n";
+  const TableKernel one{.name = "turns",
+                        .kernel = parsedKernel(text),
+                        .grid = {.extents = {1, 1, 1}},
+                        .arguments = {"random:64x192", "random:192x64", "zeros:64x64"}};
+  for (const char *machine : kMachines) {
+    CAPTURE(std::string(machine));
+    if (targetOf(machine) == nullptr) continue;
+    CHECK_FALSE(takesTurns(one.kernel.clone(), machine));
+    checkAsInterpreter(one, machine);
+  }
+}
+
+TEST_CASE("an exchange between meetings of halves is refused") {
+  const target::GpuTarget *target = targetOf("gfx942");
+  if (target == nullptr) return;
+  const auto errorOf = [&](const std::string &first, const std::string &last) {
+    ir::Kernel kernel =
+        parsedKernel("kernel @f(%o: view<i32, 1>) stage scheduled lanes 64 warps 8 {\n"
+                     "layout #0 = register [] lane [[1],[2],[4],[8],[16],[32]] warp "
+                     "[[64],[128],[256]] of [512]\n"
+                     "%0 = constant 0 : i32\n%n = arange [start = 0, step = 1] : i32[512] #0\n" +
+                     first + "%r = reduce %n [axis = 0, combine = sum] : i32\n" + last +
+                     "%b = broadcast %r : i32[512] #0\nview.store %o, %b, %0\n}\n");
+    Diagnostics diagnostics;
+    compileForGpu(kernel, *target, analysis::usualAssumptions(kernel), diagnostics);
+    return diagnostics.render();
+  };
+  const std::string second = "meet [half = second]\n", first = "meet [half = first]\n";
+  CHECK(errorOf(second + first, "") == "");
+  CHECK(errorOf("", second + first) == "");
+  for (const auto &[before, behind] : {std::pair(second, first), std::pair(first, second)})
+    CHECK(errorOf(before, behind).find("halves of the warps are a meeting apart") !=
+          std::string::npos);
 }
 
 TEST_CASE("between two meetings a half multiplies, or reads and loads") {

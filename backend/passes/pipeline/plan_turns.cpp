@@ -106,24 +106,17 @@ public:
     constexpr std::int32_t kFewest = 2;
     const std::int32_t fewest = asked_ > 0 ? asked_ : kFewest;
     for (const std::int32_t parts : {fewest, 2 * fewest}) {
-      why = whyNotIn(parts);
-      if (why.empty()) return planned(parts, why);
+      const std::string whyNot = whyNotIn(parts);
+      if (whyNot.empty()) return planned(parts, why);
+      if (why.empty()) why = whyNot;
     }
     return std::nullopt;
   }
 
 private:
   std::string whyNotHere() const {
-    const std::int32_t warps = kernel_.threads().warps;
     if (asked_ == ForAttrs::kNoTurns) return "the loop asks for none";
-    if (!machine::mayBeApart(machine_)) return "the machine's warps all meet at one place";
-    if (warps != kGroups * machine_.partitionsPerCore)
-      return "each partition is to have two warps, one of each half";
-    if (llvm::any_of(kernel_.body().ops, [](const auto &op) { return mayLeave(*op); }))
-      return "a warp may end before the others";
-    const auto isLoop = [&](const auto &op) { return op.get() == &loop_; };
-    if (llvm::none_of(kernel_.body().ops, isLoop)) return "the loop stands in another body";
-    if (mayBeLeft(loop_)) return "the loop may be left";
+    if (std::string why = whyNotApart(kernel_, loop_, machine_); !why.empty()) return why;
     const bool areCopied = machine_.asyncCopies.areInLaneOrder && loads_.areAll(Ahead::Copies);
     if (!areCopied && !loads_.areAll(Ahead::Stores)) return "not all that is loaded gets slots";
     return "";
@@ -149,7 +142,8 @@ private:
 
   bool isForLoads(const Op &op) const {
     const bool isOne = llvm::any_of(loads_.loads, [&](const AheadLoad &l) { return l.op == &op; });
-    const bool isForThem = loads_.addresses.contains(&op) || loads_.steps.contains(&op);
+    const bool isForThem =
+        (loads_.addresses.contains(&op) || loads_.steps.contains(&op)) && isOfScalars(kernel_, op);
     const auto isNamed = [&](ValueId value) { return loads_.inPlace.contains(value); };
     return isOne || isForThem || op.kind == OpKind::Yield || op.kind == OpKind::Constant ||
            (!op.results.empty() && llvm::all_of(op.results, isNamed));
@@ -245,6 +239,23 @@ private:
 };
 
 } // namespace
+
+std::string whyNotApart(const Kernel &kernel, const Op &loop, const machine::Machine &machine) {
+  if (!machine::mayBeApart(machine)) return "the machine's warps all meet at one place";
+  if (kernel.threads().warps != kGroups * machine.partitionsPerCore)
+    return "each partition is to have two warps, one of each half";
+  if (llvm::any_of(kernel.body().ops, [](const auto &op) { return mayLeave(*op); }))
+    return "a warp may end before the others";
+  if (llvm::none_of(kernel.body().ops, [&](const auto &op) { return op.get() == &loop; }))
+    return "the loop stands in another body";
+  return mayBeLeft(loop) ? "the loop may be left" : "";
+}
+
+bool isOfScalars(const Kernel &kernel, const Op &op) {
+  const auto isScalar = [&](ValueId value) { return !kernel.layoutOf(value).valid(); };
+  return llvm::all_of(op.operands, isScalar) && llvm::all_of(op.results, isScalar) &&
+         op.regions.empty();
+}
 
 schedule::TurnLoop turnLoopOf(const TurnTrip &trip) {
   std::string why;

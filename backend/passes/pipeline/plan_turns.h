@@ -27,6 +27,13 @@ schedule::TurnLoop turnLoopOf(const TurnTrip &trip);
 /// safe, what the planner takes.
 schedule::LoadPlace placeOfFill(const TurnTrip &trip);
 
+/// Why the halves of a block's warps cannot be a meeting apart in a loop of this kernel; empty:
+/// they can.
+std::string whyNotApart(const ir::Kernel &kernel, const ir::Op &loop,
+                        const machine::Machine &machine);
+/// Whether an op has to do with scalars alone: no thread needs another for it.
+bool isOfScalars(const ir::Kernel &kernel, const ir::Op &op);
+
 struct PlannedTurns {
   std::int32_t parts;
   std::string explanation; ///< For people.

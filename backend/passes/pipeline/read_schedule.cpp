@@ -4,6 +4,7 @@
 #include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/ir/shared_tiles.h"
+#include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/program_parts.h"
 #include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/pipeline/taken_slots.h"
@@ -18,6 +19,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
 
@@ -55,6 +57,23 @@ bool holdsRings(const Kernel &kernel, const Op &op) {
          llvm::any_of(op.regions, [&](const Block &body) { return holdsRings(kernel, body); });
 }
 
+/// Whether threads may hand each other elements for an op, through memory that is no slot.
+bool mayExchange(const Kernel &kernel, const machine::Machine &machine, const Op &op) {
+  if (isProduct(op)) return workOf(kernel, op, machine).shared > 0; // or held as they are wanted
+  constexpr std::array kOfThreads{
+      OpKind::Constant, OpKind::Arange,      OpKind::ViewLoad,   OpKind::ViewStore,
+      OpKind::Load,     OpKind::Store,       OpKind::SharedLoad, OpKind::RingStore,
+      OpKind::RingCopy, OpKind::RingCopyBox, OpKind::RingSlot,   OpKind::RingNew,
+      OpKind::For,      OpKind::While,       OpKind::If,         OpKind::Yield};
+  const auto isScalar = [&](ValueId value) { return !kernel.layoutOf(value).valid(); };
+  const auto isShared = [&](ValueId value) { return kernel.type(value).isShared(); };
+  const bool isMove =
+      op.kind == OpKind::Permute || op.kind == OpKind::Slice || op.kind == OpKind::Reshape;
+  if (isMove) return !llvm::all_of(op.results, isShared) && !llvm::all_of(op.operands, isScalar);
+  return !isElementwise(op.kind) && !llvm::is_contained(kOfThreads, op.kind) &&
+         !(llvm::all_of(op.operands, isScalar) && llvm::all_of(op.results, isScalar));
+}
+
 class Reader {
   using QueueOf = ProgramParts::QueueOf;
   using Walks = ProgramParts::Walks;
@@ -62,7 +81,8 @@ class Reader {
 public:
   Reader(const Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics,
          ReadFor what)
-      : kernel_(kernel), copies_(machine.asyncCopies), diagnostics_(diagnostics) {
+      : kernel_(kernel), machine_(machine), copies_(machine.asyncCopies),
+        diagnostics_(diagnostics) {
     if (what == ReadFor::Timeline) timed_.emplace(kernel, machine, parts_);
   }
 
@@ -82,6 +102,7 @@ public:
       if (firstOp(kernel_.body(), isByOneThread))
         unread(*half, "one thread loads for both halves of the warps");
       read_.areHalves = true;
+      checkBetweenHalves();
       readAs({.name = "first", .warps = 1}, kernel_.body());
       isOther_ = true;
       readAs({.name = "second", .warps = 1}, kernel_.body());
@@ -107,6 +128,22 @@ private:
     taken_ = {};
     ScheduleOps ops = read(body);
     program_.roles.back().body = std::move(ops);
+  }
+
+  /// What threads exchange is written, and read behind a meeting: of halves that are one apart some
+  /// would read too early.
+  void checkBetweenHalves() {
+    bool areApart = false;
+    for (const auto &op : kernel_.body().ops) {
+      if (isMeetingOfHalf(*op)) areApart = !areApart;
+      if (!areApart) continue;
+      const auto exchanges = [&](const Op &one) { return mayExchange(kernel_, machine_, one); };
+      const Op *found = exchanges(*op) ? op.get() : nullptr;
+      for (const Block &body : op->regions)
+        if (!found) found = firstOp(body, exchanges);
+      if (found)
+        unread(*found, "threads exchange elements while halves of the warps are a meeting apart");
+    }
   }
 
   /// Whether nobody hands another anything: neither meets, nor touches more than what is his own.
@@ -425,6 +462,7 @@ private:
   }
 
   const Kernel &kernel_;
+  const machine::Machine &machine_;
   const machine::AsyncCopies &copies_;
   Diagnostics &diagnostics_;
   KernelSchedule read_;

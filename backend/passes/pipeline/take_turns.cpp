@@ -64,15 +64,11 @@ public:
 
   /// Whether the loop is as it was planned: a file may say of any that it is to take turns.
   bool canTake() const {
-    const auto isOfTrip = [](const auto &op) {
-      return sortOf(*op) != Sort::Names || info(op->kind).effect == Effect::Pure ||
-             op->kind == OpKind::RingSlot;
-    };
     const auto isThis = [&](const auto &op) { return op.get() == &dot_; };
     const auto isStore = [](const auto &op) { return op->kind == OpKind::RingStore; };
     const Ops &ops = loop_.regions[0].ops;
     const auto stored = llvm::find_if(ops, isStore);
-    return llvm::all_of(ops, isOfTrip) &&
+    return llvm::all_of(ops, [&](const auto &op) { return isOfTrip(*op); }) &&
            makesParts(depthOf(kernel_, dot_), count_, parts_.least() * (areStored_ ? 2 : 1)) &&
            fill_.ahead == std::max(1, ring_.slots - 1) &&
            (areStored_ ? llvm::find_if(ops, isThis) < stored : stored == ops.end());
@@ -96,6 +92,20 @@ public:
 
 private:
   std::int64_t depth() const { return depthOf(kernel_, dot_) / count_; }
+
+  /// Between the meetings of halves no thread may need another but by what the trip orders.
+  bool isOfTrip(const Op &op) const {
+    const auto isLoad = [&](const auto &inner) {
+      return inner->kind == OpKind::ViewLoad || inner->kind == OpKind::Constant ||
+             inner->kind == OpKind::Yield || isOfScalars(kernel_, *inner);
+    };
+    if (op.kind == OpKind::If)
+      return llvm::all_of(op.regions,
+                          [&](const Block &body) { return llvm::all_of(body.ops, isLoad); });
+    const auto isShared = [&](ValueId value) { return kernel_.type(value).isShared(); };
+    return sortOf(op) != Sort::Names || isOfScalars(kernel_, op) ||
+           (!op.results.empty() && llvm::all_of(op.results, isShared));
+  }
 
   static void meet(Builder &to, Half half) {
     to.create(OpKind::Meet, {}, {}, MeetAttrs{.half = half});
@@ -178,7 +188,8 @@ void takeTurns(Kernel &kernel, const PassContext &context) {
     Op &op = *body.ops[i];
     if (op.kind != OpKind::For) continue;
     const std::int32_t parts = std::exchange(op.attrs<ForAttrs>().turns, 0);
-    const auto product = parts > 0 ? productOf(kernel, op) : std::nullopt;
+    const bool isAsked = parts > 0 && whyNotApart(kernel, op, context.machine).empty();
+    const auto product = isAsked ? productOf(kernel, op) : std::nullopt;
     if (!product) continue;
     TurnTaker taker(kernel, context.machine, *product, parts);
     if (!taker.canTake()) continue;
