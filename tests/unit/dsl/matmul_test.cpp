@@ -2,6 +2,8 @@
 #include "dsl/traced_kernel.h"
 #include <imbrex/dsl.hpp>
 
+#include <string>
+
 namespace {
 using namespace imbrex;
 
@@ -49,4 +51,20 @@ TEST_CASE("the matmul kernel is recorded as it reads") {
   view.store %c, %17, %7, %8
 }
 )");
+}
+
+TEST_CASE("a loop says whether its warps are to take turns") {
+  const auto loop = [](auto range) {
+    const traced_kernel kernel = trace([&](view<i32, 1> v) {
+      for (auto k : range(cast<i32>(v.extent(0)))) v[box<1>(k)] = full<i32, 1>(k);
+    });
+    const std::string text(kernel.text());
+    const std::size_t at = text.find("for %");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(loop([](auto n) { return range(n).pipelined(2).by_turns(); }).find("turns = 2") !=
+        std::string::npos);
+  CHECK(loop([](auto n) { return range(n).by_turns(false); }).find("turns = -1") !=
+        std::string::npos);
+  CHECK(loop([](auto n) { return range(n).pipelined(2); }).find("turns") == std::string::npos);
 }
