@@ -4,7 +4,6 @@
 #include "backend/emulate/rewrite/rewrite.h"
 #include "backend/emulate/rewrite/rewrite_floats.h"
 #include "backend/emulate/run/grid_run.h"
-#include "backend/lower/lower.h"
 #include "backend/lower/observations.h"
 #include "backend/support/check.h"
 #include "backend/target/host/run/jit.h"

@@ -3,7 +3,6 @@
 #include "backend/analysis/behind_rings.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/bank_conflicts.h"
-#include "backend/lower/lower.h"
 #include "backend/lower/values/natives.h"
 #include "backend/support/check.h"
 

@@ -4,6 +4,7 @@
 #include "backend/ir/op.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 #include <string>
@@ -21,6 +22,9 @@ enum class WordKind : std::uint8_t {
   Observations, // the record of prints and failed asserts (observations.h)
   BoxMap,       // what the machine's engine must know of a view to load boxes of it
 };
+
+/// An attribute of the function of a kernel whose warps meet at different places in its code.
+inline constexpr llvm::StringLiteral kMeetsAnywhere = "imbrex-meets-anywhere";
 
 struct Word {
   WordKind kind;

@@ -12,9 +12,6 @@
 
 namespace imbrex::lower {
 
-/// An attribute of the function of a kernel whose warps meet at different places in its code.
-inline constexpr llvm::StringLiteral kMeetsAnywhere = "imbrex-meets-anywhere";
-
 struct LoweredKernel {
   std::unique_ptr<llvm::Module> module;
   KernelInterface interface;

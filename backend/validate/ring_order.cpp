@@ -18,7 +18,6 @@ using passes::pipeline::KernelSchedule;
 using passes::pipeline::TripsKind;
 using schedule::ScheduleOp;
 using schedule::ScheduleOpKind;
-using ScheduleOps = std::vector<ScheduleOp>;
 using target::RingEvent;
 using target::RingEventKind;
 
@@ -149,7 +148,7 @@ public:
     if (!copies_.areGrouped) leastOfGroup_ = leastCopiesOfGroup();
     std::size_t at = makeBarriers(kBeginning);
     // Of threads that do the same but that one of them loads, the one does what the others do too.
-    const ScheduleOps &first = program_.roles.front().body;
+    const auto &first = program_.roles.front().body;
     if (schedule_.areHalves)
       at = halves(first, program_.roles.back().body, at);
     else

@@ -53,30 +53,6 @@ def left_by(wait):
     return count(r"(?:lgkmcnt\(|s_wait_dscnt )(\w+)"), count(r"(?:vmcnt\(|s_wait_loadcnt )(\w+)")
 
 
-def cycles(loop, trips=12, counted=3):
-    """Of a trip, once it repeats itself."""
-    now = unit = lds = 0
-    lds_queue, memory_queue, ends = deque(), deque(), []
-    for _ in range(trips):
-        for instruction in loop:
-            if PRODUCTS.match(instruction):
-                now = max(now, unit)
-                unit = now + PRODUCT
-            elif instruction.startswith("ds_"):
-                lds = max(now, lds) + LDS_BUSY
-                lds_queue.append(lds + LDS_LATENCY)
-            elif re.match(r"(buffer|global)_load", instruction):
-                memory_queue.append(now + MEMORY_LATENCY)
-            elif instruction.startswith("s_wait"):
-                for queue, left in zip((lds_queue, memory_queue), left_by(instruction)):
-                    while left is not None and len(queue) > left:
-                        now = max(now, queue.popleft())
-                continue
-            now += ISSUE
-        ends.append(now)
-    return (ends[-1] - ends[-1 - counted]) / counted
-
-
 class Wave:
     def __init__(self, number):
         self.partition = number % PARTITIONS
@@ -85,12 +61,14 @@ class Wave:
         self.lds, self.memory, self.ends = deque(), deque(), []
 
 
-def bytes_of(instruction):
-    return LANES * int(re.search(r"_b(\d+)", instruction)[1]) // 8
+def lds_cycles(instruction):
+    """In which LDS has no time for others, by the bytes of a wave of 64."""
+    places = 2 if re.match(r"ds_(read|write)2", instruction) else 1
+    return places * LANES * int(re.search(r"_b(\d+)", instruction)[1]) // 8 // LDS_BYTES
 
 
-def block_cycles(loop, count, trips=12, counted=3):
-    """Of a trip of the first wave, once it repeats itself: the earliest wave goes on until it waits."""
+def cycles(loop, count=1, lds_busy=lambda _: LDS_BUSY, trips=12, counted=3):
+    """Of a trip of the first of so many waves, once it repeats itself: the earliest wave goes on until it waits."""
     waves = [Wave(number) for number in range(count)]
     unit, lds, arrived = [0] * PARTITIONS, 0, []
 
@@ -104,7 +82,7 @@ def block_cycles(loop, count, trips=12, counted=3):
             arrived.clear()
 
     if any(instruction.startswith("s_setprio") for instruction in loop):
-        for wave in waves[count // 2 :]:  # they meet once more
+        for wave in waves[count - count // 2 :]:  # they meet once more
             meet(wave)
     while len(waves[0].ends) < trips:
         wave = min((one for one in waves if not one.is_waiting), key=lambda one: one.now)
@@ -115,8 +93,8 @@ def block_cycles(loop, count, trips=12, counted=3):
         wave.at = (wave.at + 1) % len(loop)
         if PRODUCTS.match(instruction):
             unit[wave.partition] = wave.now + PRODUCT
-        elif re.match(r"ds_(read|write)", instruction):
-            lds = max(wave.now, lds) + bytes_of(instruction) // LDS_BYTES
+        elif instruction.startswith("ds_"):
+            lds = max(wave.now, lds) + lds_busy(instruction)
             wave.lds.append(lds + LDS_LATENCY)
         elif re.match(r"(buffer|global)_load", instruction):
             wave.memory.append(wave.now + MEMORY_LATENCY)
@@ -143,7 +121,7 @@ def main(arguments):
         if loop is None:
             continue
         bound = PRODUCT * sum(map(bool, map(PRODUCTS.match, loop))) * max(1, waves // PARTITIONS)
-        taken = block_cycles(loop, waves) if waves else cycles(loop)
+        taken = cycles(loop, waves, lds_cycles) if waves else cycles(loop)
         print(f"{file.stem}: {len(loop)} instructions, {taken:.0f} cycles of {bound}, ratio {taken / bound:.2f}")
 
 

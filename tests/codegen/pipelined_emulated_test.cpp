@@ -178,3 +178,27 @@ TEST_CASE("an assertion stops the loads of later trips by copies, on an emulated
     CHECK_MESSAGE(told.find("reads") == std::string::npos, told);
   }
 }
+
+// Copies into LDS are counted and all made: those that no trip wants go behind the slots.
+TEST_CASE("what is exchanged where slots were waits for copies that nobody wanted, on gfx950") {
+  if (target::findGpuTarget(*machine::findMachine("gfx950")) == nullptr) return;
+  const TableKernel one{
+      .name = "exchanged",
+      .kernel = parsedKernel(
+          "kernel @exchanged(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) "
+          "stage tiles [warps = 8] {\n%0 = constant 0 : i64\n%1 = constant 1 : i64\n"
+          "%e = view.extent %a [axis = 1] : i64\n%u = constant 64 : i64\n%t = cdiv %e, %u : i64\n"
+          "%z = constant 0.0 : f32[128x128]\n"
+          "%s = for %0, %t, %1, %z [pipelined = 2] (%k: i64, %sum: f32[128x128]) {\n"
+          "%x = view.load %a, %0, %k : f16[128x64]\n%y = view.load %b, %k, %0 : f16[64x128]\n"
+          "%d = dot %x, %y, %sum : f32[128x128]\nyield %d\n} : f32[128x128]\n"
+          "%r = permute %s [order = [1, 0]] : f32[128x128]\n%q = add %s, %r : f32[128x128]\n"
+          "view.store %c, %q, %0, %0\n}\n"),
+      .grid = {.extents = {1, 1, 1}},
+      .arguments = {"random:128x192", "random:192x128", "zeros:128x128"}};
+  TableLaunch meant(one), got(one);
+  REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+  REQUIRE(run(*executableOn("emulated:gfx950", one), one, got,
+              {.emulated = {.delivery = emulate::Delivery::Late}}) == "");
+  CHECK(got.difference(meant) == "");
+}

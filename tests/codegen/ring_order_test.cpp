@@ -397,7 +397,7 @@ TEST_CASE("loads to LDS are all made, and waited for by their number and nothing
     REQUIRE_MESSAGE(text, text.error().message);
     const Lines lines = linesOf(*text);
     const auto isLoad = [](const std::string &line) {
-      return isLoadToLds(line) && has(line, "_dwordx4");
+      return has(line, "buffer_load_dwordx4") && has(line, " lds"); // of a view that is in reach
     };
     const auto isWaitForLoads = [](const std::string &line) {
       return has(line, "s_waitcnt") && has(line, "vmcnt(");

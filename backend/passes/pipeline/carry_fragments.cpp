@@ -61,7 +61,7 @@ private:
         !isTakenIn(kernel_, loop, op.operand(1)))
       return std::nullopt;
     // Twice as much where there is more to do beside it: threads store between two meetings.
-    const std::int64_t least = ProductParts(kernel_, machine_, op).least();
+    const std::int64_t least = leastPart(kernel_, machine_, op);
     std::optional<LaggingProduct> best;
     for (const std::int64_t last : {least, isStored(op.operand(0)) ? 2 * least : 0}) {
       const LaggingProduct lagging{.product = *product, .last = last};
@@ -83,7 +83,7 @@ private:
   }
 
   std::int64_t fragmentRegisters(const LaggingProduct &lagging) const {
-    return ProductParts(kernel_, machine_, *lagging.product.dot).fragmentRegisters(lagging.last);
+    return pipeline::fragmentRegisters(kernel_, machine_, *lagging.product.dot, lagging.last);
   }
 
   Kernel &kernel_;

@@ -46,7 +46,7 @@ struct Limits {
 /// Plans all loops of a kernel within the same limits.
 class LoopsPlanner {
 public:
-  LoopsPlanner(Kernel &kernel, const std::vector<Op *> &loops, const PassContext &context,
+  LoopsPlanner(const Kernel &kernel, const std::vector<Op *> &loops, const PassContext &context,
                const Limits &limits)
       : kernel_(kernel), loops_(loops), context_(context), limits_(limits) {}
 
@@ -133,16 +133,15 @@ private:
 
   void planHalves(PlannedLoop &planned) const {
     std::string why;
-    LoopLoads loads = planned.hasRings() ? planned.loads : planned.staged;
-    for (const AheadLoad &load : loads.loads)
-      if (auto names = namesInProducts(kernel_, load.op->result())) loads.inPlace.merge(*names);
+    const LoopLoads &loads = planned.hasRings() ? planned.loads : planned.staged;
     const auto turns =
         planTurns(kernel_, *planned.loop, loads, planned.choice.slots, context_.machine, why);
-    if (turns) planned.turns = turns->parts;
-    if (turns)
+    if (turns) {
+      planned.turns = turns->parts;
       planned.explanation += turns->explanation;
-    else if (machine::mayBeApart(context_.machine))
+    } else if (machine::mayBeApart(context_.machine)) {
       planned.explanation += "  halves of the warps take no turns: " + why + "\n";
+    }
   }
 
   /// Whether products multiply it under each of its names, and do not scale by it.
@@ -164,6 +163,7 @@ private:
       taken.bytes += slotBytes(kernel_.type(tile), kernel_.layout(kernel_.layoutOf(tile)));
       if (ringRoom(kernel_, context_.machine, taken).bytes < 0) continue;
       load.by = Ahead::Stores;
+      loads.inPlace.insert(names->begin(), names->end());
       taken_ = std::move(taken);
     }
   }
@@ -207,7 +207,7 @@ private:
                             : "not swizzled");
   }
 
-  Kernel &kernel_;
+  const Kernel &kernel_;
   const std::vector<Op *> &loops_;
   const PassContext &context_;
   const Limits limits_;
@@ -254,7 +254,7 @@ bool isBeyondProof(const Kernel &kernel, const std::vector<PlannedLoop> &loops,
   return schedule::takesMoreWork(joinOrders(kernel, orders), kWork);
 }
 
-std::vector<PlannedLoop> planWithinProof(Kernel &kernel, const std::vector<Op *> &loops,
+std::vector<PlannedLoop> planWithinProof(const Kernel &kernel, const std::vector<Op *> &loops,
                                          const PassContext &context) {
   const std::int32_t most = slotsOfNest(deepestNest(kernel.body()));
   // Of loops in each other or in a row a proof may have more runs to look at than it is willing to:

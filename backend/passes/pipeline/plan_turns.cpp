@@ -91,10 +91,19 @@ private:
   schedule::Program work_;
 };
 
+schedule::TurnLoop turnLoopOf(const TurnTrip &trip) {
+  std::string why;
+  const auto last = trip.areStored ? schedule::LastCluster::Halved : schedule::LastCluster::Whole;
+  auto loop =
+      schedule::cutIntoClusters(WorkWriter(trip)(), QueueId(0), TripsId(0), trip.slots, why, last);
+  IMBREX_CHECK(loop, "a product's trip makes no clusters: {0}", why);
+  return *std::move(loop);
+}
+
 /// The reasons that a loop is not for turns, and what it would be like.
 class TurnsPlanner {
 public:
-  TurnsPlanner(Kernel &kernel, Op &loop, const LoopLoads &loads, std::int32_t slots,
+  TurnsPlanner(const Kernel &kernel, Op &loop, const LoopLoads &loads, std::int32_t slots,
                const machine::Machine &machine)
       : kernel_(kernel), loop_(loop), loads_(loads), slots_(slots), machine_(machine),
         asked_(loop.attrs<ForAttrs>().turns) {}
@@ -118,7 +127,7 @@ private:
     if (asked_ == ForAttrs::kNoTurns) return "the loop asks for none";
     if (std::string why = whyNotApart(kernel_, loop_, machine_); !why.empty()) return why;
     const bool areCopied = machine_.asyncCopies.areInLaneOrder && loads_.areAll(Ahead::Copies);
-    if (!areCopied && !loads_.areAll(Ahead::Stores)) return "not all that is loaded gets slots";
+    if (!areCopied && !areStored_) return "not all that is loaded gets slots";
     return "";
   }
 
@@ -152,14 +161,14 @@ private:
   std::int64_t depth() const { return depthOf(kernel_, *product_.dot); }
 
   std::string whyNotIn(std::int32_t parts) const {
-    const ProductParts of(kernel_, machine_, *product_.dot);
     // The last part of what is stored is multiplied in two pieces.
-    const std::int64_t least = leastOfOrder() * (loads_.areAll(Ahead::Stores) ? 2 : 1);
+    const std::int64_t least = leastOfOrder() * (areStored_ ? 2 : 1);
     if (!makesParts(depth(), parts, least))
       return "a trip's " + std::to_string(depth()) + " of k make no " + std::to_string(parts) +
              " parts of at least " + std::to_string(least);
-    const std::int64_t wanted = kOtherRegisters + carriedRegisters(kernel_, loop_) +
-                                of.fragmentRegisters(depth() / parts) + staged();
+    const std::int64_t wanted =
+        kOtherRegisters + carriedRegisters(kernel_, loop_) +
+        fragmentRegisters(kernel_, machine_, *product_.dot, depth() / parts) + staged();
     if (wanted < machine::registersOfThread(machine_, kernel_.threads().count())) return "";
     return "a part's fragments take more registers than a thread has";
   }
@@ -175,7 +184,7 @@ private:
 
   std::int64_t staged() const {
     constexpr std::int64_t kRegisterBytes = 4;
-    return loads_.areAll(Ahead::Stores) ? bytes() / kRegisterBytes / kernel_.threads().count() : 0;
+    return areStored_ ? bytes() / kRegisterBytes / kernel_.threads().count() : 0;
   }
 
   std::int64_t bytes() const {
@@ -188,21 +197,20 @@ private:
   }
 
   std::optional<PlannedTurns> planned(std::int32_t parts, std::string &why) const {
-    const bool areStored = loads_.areAll(Ahead::Stores);
-    if (areStored && asked_ == 0) {
+    if (areStored_ && asked_ == 0) {
       // Reads and products of one warp are in an order in which units wait as little
       // (docs/matrix-units.md, "Order"), and take fewer registers.
       why = "what is stored into slots would take a cluster of its own";
       return std::nullopt;
     }
     const Work all = workOf(kernel_, *product_.dot, machine_);
-    TurnTrip trip{.parts = parts,
-                  .slots = areStored ? 1 : slots_,
-                  .areStored = areStored,
-                  .load = copyCost(machine_.asyncCopies, bytes(), sourceOf(kernel_)),
-                  .store = combinedCost(workToRead(bytes(), machine_)),
-                  .read = costOn(kSharedMemory, (all.shared - filled()) / parts),
-                  .product = costOn(kMatrixUnits, all.units / parts)};
+    const TurnTrip trip{.parts = parts,
+                        .slots = areStored_ ? 1 : slots_,
+                        .areStored = areStored_,
+                        .load = copyCost(machine_.asyncCopies, bytes(), sourceOf(kernel_)),
+                        .store = combinedCost(workToRead(bytes(), machine_)),
+                        .read = costOn(kSharedMemory, (all.shared - filled()) / parts),
+                        .product = costOn(kMatrixUnits, all.units / parts)};
     const schedule::TurnLoop turns = turnLoopOf(trip);
     const schedule::PlacementSearch search = searchPlacements(turns);
     IMBREX_CHECK(search.best, "no slot can be filled in any cluster");
@@ -229,9 +237,10 @@ private:
   /// What fills slots, which the cost of a product has in it.
   std::int64_t filled() const { return workToRead(bytes(), machine_).shared; }
 
-  Kernel &kernel_;
+  const Kernel &kernel_;
   Op &loop_;
   const LoopLoads &loads_;
+  const bool areStored_ = loads_.areAll(Ahead::Stores);
   const std::int32_t slots_;
   const machine::Machine &machine_;
   const std::int32_t asked_;
@@ -257,22 +266,13 @@ bool isOfScalars(const Kernel &kernel, const Op &op) {
          op.regions.empty();
 }
 
-schedule::TurnLoop turnLoopOf(const TurnTrip &trip) {
-  std::string why;
-  const auto last = trip.areStored ? schedule::LastCluster::Halved : schedule::LastCluster::Whole;
-  auto loop =
-      schedule::cutIntoClusters(WorkWriter(trip)(), QueueId(0), TripsId(0), trip.slots, why, last);
-  IMBREX_CHECK(loop, "a product's trip makes no clusters: {0}", why);
-  return *std::move(loop);
-}
-
 schedule::LoadPlace placeOfFill(const TurnTrip &trip) {
   const auto search = schedule::searchPlacements(turnLoopOf(trip));
   IMBREX_CHECK(search.best, "no slot can be filled in any cluster");
   return search.best->front();
 }
 
-std::optional<PlannedTurns> planTurns(Kernel &kernel, Op &loop, const LoopLoads &loads,
+std::optional<PlannedTurns> planTurns(const Kernel &kernel, Op &loop, const LoopLoads &loads,
                                       std::int32_t slots, const machine::Machine &machine,
                                       std::string &why) {
   return TurnsPlanner(kernel, loop, loads, slots, machine).run(why);

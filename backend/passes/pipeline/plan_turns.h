@@ -21,8 +21,6 @@ struct TurnTrip {
   schedule::Cost read = {}, product = {}; ///< of a part.
 };
 
-schedule::TurnLoop turnLoopOf(const TurnTrip &trip);
-
 /// In which cluster of a trip a slot is filled, and for how many trips later: of those that are
 /// safe, what the planner takes.
 schedule::LoadPlace placeOfFill(const TurnTrip &trip);
@@ -42,8 +40,8 @@ struct PlannedTurns {
 /// The loads of a loop that fill so many slots, or one that they are stored into. Nothing where the
 /// warps of the machine cannot, the loop is no single product, or it does not pay, with the reason
 /// in `why`. What the loop itself asks for is done if it can be, whether it pays or not.
-std::optional<PlannedTurns> planTurns(ir::Kernel &kernel, ir::Op &loop, const LoopLoads &loads,
-                                      std::int32_t slots, const machine::Machine &machine,
-                                      std::string &why);
+std::optional<PlannedTurns> planTurns(const ir::Kernel &kernel, ir::Op &loop,
+                                      const LoopLoads &loads, std::int32_t slots,
+                                      const machine::Machine &machine, std::string &why);
 
 } // namespace imbrex::passes::pipeline

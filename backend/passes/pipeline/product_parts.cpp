@@ -33,6 +33,12 @@ layout::LinearLayout fragmentsOf(const Kernel &kernel, const machine::Machine &m
       .places;
 }
 
+/// Of a thread that holds a tile so, 32-bit ones.
+std::int64_t registersOf(const Kernel &kernel, ValueId tile, const layout::LinearLayout &held) {
+  constexpr std::int64_t kBitsOfRegister = 32;
+  return layout::registerCount(held) * storageBits(kernel.type(tile).element()) / kBitsOfRegister;
+}
+
 } // namespace
 
 std::optional<SummedProduct> summedProduct(const Kernel &kernel, Op &loop, Op &op,
@@ -62,20 +68,29 @@ bool makesParts(std::int64_t depth, std::int64_t parts, std::int64_t least) {
          llvm::has_single_bit(static_cast<std::uint64_t>(part));
 }
 
-std::int64_t ProductParts::least() const {
-  const auto &order = unitAttrs(dot_).depthOrder;
+std::int64_t leastPart(const Kernel &kernel, const machine::Machine &machine, const Op &dot) {
+  const auto &order = unitAttrs(dot).depthOrder;
   std::size_t mixed = 0;
   for (std::size_t bit = 0; bit < order.size(); ++bit)
     if (order[bit] != static_cast<std::int64_t>(bit)) mixed = bit + 1;
-  const auto &unit = *analysis::unitOf(kernel_, dot_, machine_);
+  const auto &unit = *analysis::unitOf(kernel, dot, machine);
   return std::max<std::int64_t>(unit.k, std::int64_t{1} << mixed);
 }
 
-std::int64_t ProductParts::fragmentRegisters(std::int64_t depth) const {
+std::int64_t fragmentRegisters(const Kernel &kernel, const machine::Machine &machine, const Op &dot,
+                               std::int64_t depth) {
   std::int64_t registers = 0;
   for (const std::size_t i : {0, 1})
-    registers +=
-        registersOf(kernel_, dot_.operand(i), fragmentsOf(kernel_, machine_, dot_, i, depth));
+    registers += registersOf(kernel, dot.operand(i), fragmentsOf(kernel, machine, dot, i, depth));
+  return registers;
+}
+
+std::int64_t carriedRegisters(const Kernel &kernel, const Op &loop) {
+  std::int64_t registers = 0;
+  for (const ValueId carried :
+       llvm::ArrayRef(loop.regions[0].arguments).drop_front(firstCarriedArgument(loop)))
+    if (kernel.layoutOf(carried).valid())
+      registers += registersOf(kernel, carried, kernel.layout(kernel.layoutOf(carried)));
   return registers;
 }
 
@@ -112,20 +127,6 @@ ValueId ProductParts::multiply(Builder &to, const std::array<ValueId, 2> &operan
   unitAttrs(made).depthOrder = orderOf(dot_, depth);
   kernel_.setLayout(made.result(), kernel_.layoutOf(sums));
   return made.result();
-}
-
-std::int64_t registersOf(const Kernel &kernel, ValueId tile, const layout::LinearLayout &held) {
-  constexpr std::int64_t kBitsOfRegister = 32;
-  return layout::registerCount(held) * storageBits(kernel.type(tile).element()) / kBitsOfRegister;
-}
-
-std::int64_t carriedRegisters(const Kernel &kernel, const Op &loop) {
-  std::int64_t registers = 0;
-  for (const ValueId carried :
-       llvm::ArrayRef(loop.regions[0].arguments).drop_front(firstCarriedArgument(loop)))
-    if (kernel.layoutOf(carried).valid())
-      registers += registersOf(kernel, carried, kernel.layout(kernel.layoutOf(carried)));
-  return registers;
 }
 
 } // namespace imbrex::passes::pipeline

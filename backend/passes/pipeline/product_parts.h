@@ -28,15 +28,21 @@ bool isTakenIn(const ir::Kernel &kernel, const ir::Op &loop, ir::ValueId tile);
 /// Whether so many of k make equal parts of at least so many each, which can be cut off in a slot.
 bool makesParts(std::int64_t depth, std::int64_t parts, std::int64_t least);
 
+/// Of a product's k, the fewest that can be cut off: an instruction's, or as many as an order of k
+/// mixes.
+std::int64_t leastPart(const ir::Kernel &kernel, const machine::Machine &machine,
+                       const ir::Op &dot);
+/// 32-bit registers of a thread for the fragments of so many of k.
+std::int64_t fragmentRegisters(const ir::Kernel &kernel, const machine::Machine &machine,
+                               const ir::Op &dot, std::int64_t depth);
+/// For what goes from trip to trip of a loop.
+std::int64_t carriedRegisters(const ir::Kernel &kernel, const ir::Op &loop);
+
+/// Writes parts of a product.
 class ProductParts {
 public:
   ProductParts(ir::Kernel &kernel, const machine::Machine &machine, const ir::Op &dot)
       : kernel_(kernel), machine_(machine), dot_(dot) {}
-
-  /// Of k, the fewest that can be cut off: an instruction's, or as many as an order of k mixes.
-  std::int64_t least() const;
-  /// 32-bit registers of a thread for the fragments of so many of k.
-  std::int64_t fragmentRegisters(std::int64_t depth) const;
 
   /// Of k from `first` on, so many, a power of two: where they lie in the operand's slot; as
   /// fragments; and multiplied.
@@ -52,11 +58,5 @@ private:
   const machine::Machine &machine_;
   const ir::Op &dot_;
 };
-
-/// 32-bit registers of a thread that holds a tile so; and for what goes from trip to trip of a
-/// loop.
-std::int64_t registersOf(const ir::Kernel &kernel, ir::ValueId tile,
-                         const layout::LinearLayout &held);
-std::int64_t carriedRegisters(const ir::Kernel &kernel, const ir::Op &loop);
 
 } // namespace imbrex::passes::pipeline

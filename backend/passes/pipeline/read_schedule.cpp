@@ -5,6 +5,7 @@
 #include "backend/ir/ring_bytes.h"
 #include "backend/ir/shared_tiles.h"
 #include "backend/passes/pipeline/loop_costs.h"
+#include "backend/passes/pipeline/plan_turns.h"
 #include "backend/passes/pipeline/program_parts.h"
 #include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/pipeline/taken_slots.h"
@@ -61,17 +62,13 @@ bool holdsRings(const Kernel &kernel, const Op &op) {
 bool mayExchange(const Kernel &kernel, const machine::Machine &machine, const Op &op) {
   if (isProduct(op)) return workOf(kernel, op, machine).shared > 0; // or held as they are wanted
   constexpr std::array kOfThreads{
-      OpKind::Constant, OpKind::Arange,      OpKind::ViewLoad,   OpKind::ViewStore,
-      OpKind::Load,     OpKind::Store,       OpKind::SharedLoad, OpKind::RingStore,
-      OpKind::RingCopy, OpKind::RingCopyBox, OpKind::RingSlot,   OpKind::RingNew,
-      OpKind::For,      OpKind::While,       OpKind::If,         OpKind::Yield};
-  const auto isScalar = [&](ValueId value) { return !kernel.layoutOf(value).valid(); };
+      OpKind::Constant,  OpKind::Arange,  OpKind::ViewLoad, OpKind::ViewStore,   OpKind::Load,
+      OpKind::Store,     OpKind::RingNew, OpKind::RingCopy, OpKind::RingCopyBox, OpKind::SharedLoad,
+      OpKind::RingStore, OpKind::For,     OpKind::While,    OpKind::If,          OpKind::Yield};
   const auto isShared = [&](ValueId value) { return kernel.type(value).isShared(); };
-  const bool isMove =
-      op.kind == OpKind::Permute || op.kind == OpKind::Slice || op.kind == OpKind::Reshape;
-  if (isMove) return !llvm::all_of(op.results, isShared) && !llvm::all_of(op.operands, isScalar);
-  return !isElementwise(op.kind) && !llvm::is_contained(kOfThreads, op.kind) &&
-         !(llvm::all_of(op.operands, isScalar) && llvm::all_of(op.results, isScalar));
+  const bool isName = !op.results.empty() && llvm::all_of(op.results, isShared);
+  return !isName && !isOfScalars(kernel, op) && !isElementwise(op.kind) &&
+         !llvm::is_contained(kOfThreads, op.kind);
 }
 
 class Reader {
@@ -81,8 +78,7 @@ class Reader {
 public:
   Reader(const Kernel &kernel, const machine::Machine &machine, Diagnostics &diagnostics,
          ReadFor what)
-      : kernel_(kernel), machine_(machine), copies_(machine.asyncCopies),
-        diagnostics_(diagnostics) {
+      : kernel_(kernel), machine_(machine), diagnostics_(diagnostics) {
     if (what == ReadFor::Timeline) timed_.emplace(kernel, machine, parts_);
   }
 
@@ -408,7 +404,7 @@ private:
   bool readsOwn(const Op &read, ValueId ring) const {
     const LayoutId layout = kernel_.layoutOf(ring);
     if (read.kind != OpKind::SharedLoad || kernel_.layoutOf(read.result()) != layout ||
-        !copies_.areGrouped)
+        !machine_.asyncCopies.areGrouped)
       return false;
     // Under other names it has other elements in the same layout.
     if (kernel_.definition(read.operand(0))->kind != OpKind::RingSlot) return false;
@@ -463,7 +459,6 @@ private:
 
   const Kernel &kernel_;
   const machine::Machine &machine_;
-  const machine::AsyncCopies &copies_;
   Diagnostics &diagnostics_;
   KernelSchedule read_;
   schedule::Program &program_ = read_.program;

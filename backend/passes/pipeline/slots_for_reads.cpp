@@ -10,8 +10,9 @@ using layout::LinearLayout;
 
 namespace {
 
-/// Whether who reads may have longer vectors, in registers that follow each other. Of two products
-/// in one loop fragments and sums take all that there are, and shorter ones are easier to place.
+/// Whether who reads may have longer vectors, in registers that follow each other. In a kernel of
+/// several products fragments and sums take all that there are, and shorter ones are easier to
+/// place.
 bool mayFollowRegisters(const Kernel &kernel, std::int32_t elementBits) {
   constexpr std::int32_t kBitsOfByte = 8;
   std::int64_t products = 0;

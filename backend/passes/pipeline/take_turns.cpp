@@ -59,8 +59,9 @@ class TurnTaker {
 public:
   TurnTaker(Kernel &kernel, const machine::Machine &machine, const SummedProduct &product,
             std::int32_t parts)
-      : kernel_(kernel), loop_(*product.loop), dot_(*product.dot), sums_(product.sums),
-        parts_(kernel, machine, dot_), count_(parts), ring_(ringOf(kernel, dot_.operand(0))) {}
+      : kernel_(kernel), machine_(machine), loop_(*product.loop), dot_(*product.dot),
+        sums_(product.sums), parts_(kernel, machine, dot_), count_(parts),
+        ring_(ringOf(kernel, dot_.operand(0))) {}
 
   /// Whether the loop is as it was planned: a file may say of any that it is to take turns.
   bool canTake() const {
@@ -69,7 +70,8 @@ public:
     const Ops &ops = loop_.regions[0].ops;
     const auto stored = llvm::find_if(ops, isStore);
     return llvm::all_of(ops, [&](const auto &op) { return isOfTrip(*op); }) &&
-           makesParts(depthOf(kernel_, dot_), count_, parts_.least() * (areStored_ ? 2 : 1)) &&
+           makesParts(depthOf(kernel_, dot_), count_,
+                      leastPart(kernel_, machine_, dot_) * (areStored_ ? 2 : 1)) &&
            fill_.ahead == std::max(1, ring_.slots - 1) &&
            (areStored_ ? llvm::find_if(ops, isThis) < stored : stored == ops.end());
   }
@@ -158,6 +160,7 @@ private:
   }
 
   Kernel &kernel_;
+  const machine::Machine &machine_;
   Op &loop_;
   Op &dot_;
   const std::size_t sums_;

@@ -160,14 +160,16 @@ TEST_CASE("between blocked layouts there is no conflict on either side, whatever
     const LinearLayout read = randomBlocked(rng, extents, threads);
     CAPTURE(toText(write));
     CAPTURE(toText(read));
-    SharedConversion plan = planSharedConversion(write, read, elementBytes, memory);
-    for (const ReadOrder order : {ReadOrder::Registers, ReadOrder::Elements}) {
-      plan = planSharedConversion(write, read, elementBytes, memory, order);
+    const auto checked = [&](ReadOrder order) {
+      const SharedConversion plan = planSharedConversion(write, read, elementBytes, memory, order);
       CAPTURE(toText(plan.shared));
       checkCost(plan, write, read, elementBytes, memory);
       CHECK(plan.writeCost.conflicts() == 0);
       CHECK(plan.readCost.conflicts() == 0);
-    }
+      return plan;
+    };
+    checked(ReadOrder::Registers);
+    const SharedConversion plan = checked(ReadOrder::Elements);
     const std::int64_t most = std::max(registerCount(write), registerCount(read));
     const bool isWide = std::max(plan.writes.width, plan.reads.width) ==
                         std::min<std::int64_t>(16 / elementBytes, most);
