@@ -1,5 +1,5 @@
-// Bytes of a product's second factor that threads store into slots, transposed: by whole words, which
-// they put together by permutes, and so that what is read need not be moved.
+// Bytes of a product's second factor that threads store into slots, transposed: by whole words,
+// which they put together by permutes, and so that what is read need not be moved.
 
 #include "llvm/ADT/StringExtras.h"
 #include "tests/codegen/compiled_table.h"
