@@ -113,18 +113,19 @@ llvm::Constant *Emitter::constantOf(const ir::Type &type, std::uint64_t bits) {
 
 // --- threads and elements ---
 
-Value *Emitter::threadPart(const layout::LinearLayout &layout) {
+Value *Emitter::threadPart(const layout::LinearLayout &layout, std::int64_t unit) {
   std::vector<Bits> columns = layout.columns(Dim::Lane).vec();
-  const auto warps = layout.columns(Dim::Warp);
-  columns.insert(columns.end(), warps.begin(), warps.end());
-  Value *&part = threadParts_[std::move(columns)];
-  if (part) return part;
+  llvm::append_range(columns, layout.columns(Dim::Warp));
+  for (Bits &column : columns) column *= static_cast<Bits>(unit);
+  const auto [found, isNew] = threadParts_.try_emplace(std::move(columns));
+  if (!isNew) return found->second;
   const llvm::IRBuilderBase::InsertPointGuard guard(b);
   b.SetInsertPoint(entryEnd_);
   b.SetCurrentDebugLocation(entryEnd_->getDebugLoc());
-  Value *lanes = applyColumns(b, layout.columns(Dim::Lane), lane_);
-  part = b.CreateXor(lanes, applyColumns(b, layout.columns(Dim::Warp), warp_));
-  return part;
+  const auto all = llvm::ArrayRef(found->first);
+  const std::size_t lanes = layout.columns(Dim::Lane).size();
+  return found->second = b.CreateXor(applyColumns(b, all.take_front(lanes), lane_),
+                                     applyColumns(b, all.drop_front(lanes), warp_));
 }
 
 Emitter::SplitCoordinate Emitter::splitCoordinate(const layout::LinearLayout &layout, std::size_t r,

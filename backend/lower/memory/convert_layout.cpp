@@ -4,6 +4,7 @@
 #include "backend/layout/shared_conversion.h"
 #include "backend/lower/memory/exchange.h"
 #include "backend/lower/memory/global_access.h"
+#include "backend/lower/memory/slot_address.h"
 #include "backend/lower/values/arithmetic.h"
 
 /// Carries out the plans of backend/layout: how a tile gets from the threads that hold it to those
@@ -63,15 +64,12 @@ private:
   Emitter &e_;
 };
 
-/// The vectors of a thread and where each lies behind `base`.
+/// The vectors of a thread and where each lies, of elements of so many bytes.
 template <class Each>
-void eachVector(Emitter &e, llvm::Type *memory, const SharedTile &tile, Each each) {
+void eachVector(Emitter &e, std::int64_t bytes, const SharedTile &tile, Each each) {
   for (const llvm::ArrayRef<std::int32_t> vector : tile.vectors.each()) {
-    const auto first = static_cast<std::size_t>(vector[0]);
-    const auto ofRegister =
-        static_cast<std::int64_t>(tile.offsets.apply(Dim::Register, first) ^ tile.first);
-    Value *offset = e.b.CreateXor(e.threadPart(tile.offsets), e.i32(ofRegister));
-    each(vector, e.b.CreateGEP(memory, tile.base, offset));
+    const Bits first = tile.offsets.apply(Dim::Register, static_cast<Bits>(vector[0])) ^ tile.first;
+    each(vector, slotAddress(e, tile.base, tile.offsets, first, bytes));
   }
 }
 
@@ -80,7 +78,7 @@ void eachVector(Emitter &e, llvm::Type *memory, const SharedTile &tile, Each eac
 Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
   const std::int64_t bytes = e.bytesInMemory(e.laneType(type));
   Registers read(tile.vectors.registers.size());
-  eachVector(e, e.memoryType(type), tile, [&](llvm::ArrayRef<std::int32_t> vector, Value *address) {
+  eachVector(e, bytes, tile, [&](llvm::ArrayRef<std::int32_t> vector, Value *address) {
     const Registers elements =
         emitRead(e, type, {.address = address, .alignment = bytes * std::ssize(vector)},
                  vector.size(), {}, {});
@@ -92,9 +90,8 @@ Registers readShared(Emitter &e, const ir::Type &type, const SharedTile &tile) {
 
 namespace {
 
-void writeMatrices(Emitter &e, const ir::Type &type, const Registers &registers,
+void writeMatrices(Emitter &e, std::int64_t bytes, const Registers &registers,
                    const SharedTile &tile, const layout::MatrixStores &stores) {
-  llvm::Type *const memory = e.memoryType(type);
   const std::size_t matrices = std::size_t{1} << stores.matrixBits;
   const auto ofLane = static_cast<std::size_t>(stores.elementsOfLane);
   llvm::ArrayRef<std::int32_t> rest = stores.registers;
@@ -106,10 +103,9 @@ void writeMatrices(Emitter &e, const ir::Type &type, const Registers &registers,
         elements.push_back(toMemory(e, element));
       words.push_back(e.b.CreateBitCast(vectorOf(e.b, elements), e.b.getInt32Ty()));
     }
-    const Bits first = stores.rows.apply(Dim::Register, store << stores.elementBitsOfRow);
-    Value *offset = e.b.CreateXor(e.threadPart(stores.rows),
-                                  e.i32(static_cast<std::int64_t>(first ^ tile.first)));
-    e.words.storeMatrices(e.b, e.b.CreateGEP(memory, tile.base, offset), words,
+    const Bits first =
+        stores.rows.apply(Dim::Register, store << stores.elementBitsOfRow) ^ tile.first;
+    e.words.storeMatrices(e.b, slotAddress(e, tile.base, stores.rows, first, bytes), words,
                           stores.areTransposed);
   }
 }
@@ -124,8 +120,8 @@ void writeShared(Emitter &e, const ir::Type &type, const Registers &registers,
                         sharedMemoryOf(e.words.machine()));
   const bool beginsRows =
       !stores || (tile.first & ((Bits{1} << stores->elementBitsOfRow) - 1)) == 0;
-  if (stores && beginsRows) return writeMatrices(e, type, registers, tile, *stores);
-  eachVector(e, e.memoryType(type), tile, [&](llvm::ArrayRef<std::int32_t> vector, Value *address) {
+  if (stores && beginsRows) return writeMatrices(e, bytes, registers, tile, *stores);
+  eachVector(e, bytes, tile, [&](llvm::ArrayRef<std::int32_t> vector, Value *address) {
     emitWrite(e, type, {.address = address, .alignment = bytes * std::ssize(vector)},
               picked(registers, vector), {});
   });

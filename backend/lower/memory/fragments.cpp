@@ -158,7 +158,7 @@ Bits FragmentSource::registerOf(Bits fragment, FragmentPlace place) const {
 }
 
 Value *FragmentSource::address(Bits number) {
-  return slotAddress(e_, base_, inShared_.offsets, inShared_.offsetOf(number), bits_);
+  return slotAddress(e_, base_, inShared_.offsets, inShared_.offsetOf(number), bits_ / 8);
 }
 
 Value *FragmentSource::load(std::size_t vector) {

@@ -11,13 +11,11 @@ using layout::Dim;
 using llvm::Value;
 
 Value *slotAddress(Emitter &e, Value *base, const layout::LinearLayout &offsets, Bits constant,
-                   std::int64_t bits) {
+                   std::int64_t bytes) {
   const Bits ofThreads =
       layout::unionOf(offsets.columns(Dim::Lane)) | layout::unionOf(offsets.columns(Dim::Warp));
-  const std::int64_t bytes = bits / 8;
-  Value *const mixed =
-      e.b.CreateXor(e.threadPart(offsets), e.i32(static_cast<std::int64_t>(constant & ofThreads)));
-  Value *const ofThread = e.b.CreateMul(mixed, e.i32(bytes));
+  const auto mixed = static_cast<std::int64_t>(constant & ofThreads);
+  Value *const ofThread = e.b.CreateXor(e.threadPart(offsets, bytes), e.i32(mixed * bytes));
   const auto behind = [&](Value *from, Value *distance) {
     return e.b.CreateGEP(e.b.getInt8Ty(), from, distance);
   };

@@ -76,12 +76,12 @@ void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   const analysis::RingCopies &copies = ring.copies();
   if (copies.areInLaneOrder) return fillInLaneOrder(e, op, makeAccess);
   const layout::LinearLayout &offsets = ring.writeOffsets();
-  const std::int64_t bits = ir::storageBits(e.type(op.operand(0)).element());
+  const std::int64_t bytes = ir::storageBits(e.type(op.operand(0)).element()) / 8;
   const auto copyAll = [&](Value *slot) {
     auto accessAt = makeAccess();
     for (const llvm::ArrayRef<std::int32_t> vector : copies.vectors.each()) {
       const auto first = static_cast<std::size_t>(vector[0]);
-      Value *to = slotAddress(e, slot, offsets, offsets.apply(layout::Dim::Register, first), bits);
+      Value *to = slotAddress(e, slot, offsets, offsets.apply(layout::Dim::Register, first), bytes);
       const GlobalAccess from = accessAt(first, vector.size());
       if (copies.areAsynchronous)
         e.words.copyAsync(e.b, to, from.address, {copies.bytes, from.mask});
