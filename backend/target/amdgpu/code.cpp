@@ -10,9 +10,25 @@
 #include "backend/target/amdgpu/signed_zeros.h"
 #include "backend/target/amdgpu/uniform_pairs.h"
 #include "backend/target/amdgpu/write_backs.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/AMDGPUAddrSpace.h"
 #include "llvm/TargetParser/TargetParser.h"
 
 namespace imbrex::target::amdgpu {
+namespace {
+
+/// All shared memory is what a launch gives, and begins at 0. LLVM does not say so before the code
+/// is chosen, and would add where it begins to addresses.
+void placeSharedMemory(llvm::Module &module) {
+  for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module.globals())) {
+    if (global.getAddressSpace() != llvm::AMDGPUAS::LOCAL_ADDRESS || !global.isDeclaration())
+      continue;
+    global.replaceAllUsesWith(llvm::Constant::getNullValue(global.getType()));
+    global.eraseFromParent();
+  }
+}
+
+} // namespace
 
 Result<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &machine,
                                  llvm::CodeGenFileType type) {
@@ -26,6 +42,7 @@ Result<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &mach
   permuteBytes(module);
   // Both halves of a warp have what the other has: read ahead, that would be too much.
   if (generation != kLargeFragments) orderProducts(module);
+  placeSharedMemory(module);
   return generate(module, machine, type,
                   {{.name = kPassOfSelection, .run = forgetSharedMemory},
                    {.name = kPassInFrontOfWaits, .run = removeBranchesAroundLoads},
