@@ -292,7 +292,29 @@ llvm::Value *numberLike(llvm::Value *like, std::uint64_t number) {
   return llvm::ConstantInt::get(like->getType(), number);
 }
 
+namespace {
+
+/// The vector of integers whose elements these are, all of them in their order; nullptr if there is
+/// none. Not of floats, which would go through branches in pairs, and take pairs of registers.
+Value *takenApart(llvm::ArrayRef<Value *> elements) {
+  if (!elements[0]->getType()->isIntegerTy()) return nullptr;
+  Value *whole = nullptr;
+  for (const auto [i, element] : llvm::enumerate(elements)) {
+    auto *extract = llvm::dyn_cast<llvm::ExtractElementInst>(element);
+    const auto *place =
+        extract ? llvm::dyn_cast<llvm::ConstantInt>(extract->getIndexOperand()) : nullptr;
+    if (!place || place->getZExtValue() != i) return nullptr;
+    if (i != 0 && extract->getVectorOperand() != whole) return nullptr;
+    whole = extract->getVectorOperand();
+  }
+  const auto *type = llvm::cast<llvm::FixedVectorType>(whole->getType());
+  return type->getNumElements() == elements.size() ? whole : nullptr;
+}
+
+} // namespace
+
 Value *vectorOf(Builder &b, llvm::ArrayRef<Value *> elements) {
+  if (Value *whole = takenApart(elements)) return whole;
   const auto count = static_cast<unsigned>(elements.size());
   Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(elements[0]->getType(), count));
   for (unsigned i = 0; i < count; ++i) vector = b.CreateInsertElement(vector, elements[i], i);

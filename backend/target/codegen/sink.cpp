@@ -76,6 +76,4 @@ void sinkLightly(llvm::Function &function) {
     }
 }
 
-bool isReplacedSink(llvm::StringRef pass) { return pass == "sink" || pass == "machine-sink"; }
-
 } // namespace imbrex::target

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "llvm/ADT/StringRef.h"
 #include "llvm/IR/Function.h"
 
 namespace imbrex::target {
@@ -20,9 +19,5 @@ namespace imbrex::target {
 ///
 /// Runs on optimised code, in place of LLVM's two passes of this kind.
 void sinkLightly(llvm::Function &function);
-
-/// Whether this is one of LLVM's passes that sink: "sink", of AMDGPU, and "machine-sink". They move
-/// a sum as far down as its use allows, past all loads.
-bool isReplacedSink(llvm::StringRef pass);
 
 } // namespace imbrex::target
