@@ -61,6 +61,7 @@ constexpr BlockScale kE4M3By16 = {MatrixElement::F8E4M3FN, 16};
 
 // How units add up; mma.def says who has measured it.
 constexpr SumRules kSumsNotKnown = {};
+constexpr SumRules kSaidToBeF32 = {.summation = Summation::SaidToBeF32};
 constexpr SumRules kExact = {.summation = Summation::Exact};
 constexpr SumRules kChained = {.summation = Summation::Chained, .terms = 1};
 constexpr SumRules pairwise(std::int32_t terms) {

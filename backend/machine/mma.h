@@ -80,7 +80,9 @@ struct BlockScale {
 /// How a unit adds up.
 enum class Summation : std::uint8_t {
   NotKnown, ///< No source says; no bound may be promised.
-  Exact,    ///< Modulo 2^32.
+  /// As NotKnown, but its vendor says that sums are f32, and units measured before it keep as much.
+  SaidToBeF32,
+  Exact, ///< Modulo 2^32.
   /// An fma for each k, in order.
   Chained,
   /// Products of `terms` neighbours are added pairwise, each sum rounded to f32, and then to the

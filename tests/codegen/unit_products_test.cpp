@@ -6,6 +6,8 @@
 #include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InstIterator.h"
+#include "tests/codegen/compiled_table.h"
 #include "tests/codegen/kernel_table.h"
 #include "tests/codegen/matrix_text.h"
 #include "tests/codegen/table_launch.h"
@@ -202,4 +204,43 @@ TEST_CASE("each element type has a unit wherever the table has a row for it") {
                          : isBf16x3 ? has("f32") || (has("bf16") && roundsToBf16)
                                     : has(isNarrow ? "f16" : elements.a)));
     }
+}
+
+TEST_CASE(
+    "sums of 8-bit floats leave the unit as often as asked for, or where nobody says they are "
+    "f32") {
+  struct Row {
+    const char *machine;
+    std::string attributes;
+    std::int64_t additions; ///< Of each sum, in a product 256 deep.
+  };
+  const Row rows[] = {{"gfx950", "", 0},  {"gfx950", " [promote_every = 128]", 2},
+                      {"gfx1201", "", 0}, {"gfx1201", " [promote_every = 64]", 4},
+                      {"sm_120a", "", 0}, {"sm_90a", "", 8}}; // measured to be less than f32
+  for (const auto &[machine, attributes, additions] : rows) {
+    CAPTURE(std::string(machine));
+    CAPTURE(attributes);
+    const target::GpuTarget *target = target::findGpuTarget(*machine::findMachine(machine));
+    if (target == nullptr) continue;
+    const Case deep{.elements = {"f8e4m3fn", "f8e4m3fn", "f32", attributes},
+                    .batches = 0,
+                    .m = 64,
+                    .n = 64,
+                    .k = 256,
+                    .steps = 1,
+                    .isATransposed = false,
+                    .isBTransposed = false,
+                    .slots = 0};
+    ir::Kernel kernel = CaseText(deep).kernel().kernel.clone();
+    const GpuCode code = codeOf(kernel, *target);
+    std::int64_t added = 0;
+    for (const llvm::Function &function : *code.module)
+      for (const llvm::Instruction &instruction : llvm::instructions(function))
+        if (instruction.getOpcode() == llvm::Instruction::FAdd) {
+          const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
+          added += vector ? vector->getNumElements() : 1;
+        }
+    const std::int64_t ofThread = 64 * 64 / kernel.threads().count();
+    CHECK(added == additions * ofThread);
+  }
 }

@@ -234,7 +234,8 @@ double MatrixSums::sum(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b, doubl
   llvm::SmallVector<double, 128> products;
   for (const std::size_t k : order_) products.push_back(a[k] * b[k]);
   switch (rules_.summation) {
-  case Summation::NotKnown: return stepwise(products, c);
+  case Summation::NotKnown:
+  case Summation::SaidToBeF32: return stepwise(products, c);
   case Summation::Pairwise: return pairwise(products, c);
   case Summation::Aligned: return aligned(products, c);
   case Summation::Exact:

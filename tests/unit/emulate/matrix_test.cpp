@@ -60,6 +60,7 @@ double errorBound(const MmaInstruction &x) {
   case Summation::Aligned:
     return groups * ((rules.terms + 2) * std::ldexp(1.0, -rules.fractionBits) + ofType);
   case Summation::NotKnown:
+  case Summation::SaidToBeF32:
     return groups * (x.sums == MatrixElement::F64 ? ofType : 0x1p-23) + ofType;
   case Summation::Chained:
   case Summation::Pairwise: break;
