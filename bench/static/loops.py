@@ -73,6 +73,12 @@ class Instruction:
         return next((kind for kind, names in kinds if any(fits(opcode, n) for n in names.split())),
                     "other")
 
+    @property
+    def loads(self):
+        """Whether it takes something from global memory."""
+        return self.kind == "global" and not re.match(
+            r"STG?\b|RED|ATOM|UTMASTG|UTMARED|\w+_(store|atomic)", self.mnemonic)
+
     def products(self, warp):
         """Multiplications and additions of a warp's lanes together."""
         return sass_products(self.mnemonic) if self.is_sass else gcn_products(self.text, warp)
@@ -186,8 +192,9 @@ def step_of(code, labels, wanted, warp):
     steps = steps or list(rolled(code, loops, lanes, wanted))
     if not steps:
         return None
-    # A loop over the last steps, behind the last copy, is shorter, and not the one that matters.
-    copying = [step for step in steps if "global" in step.by_kind()]
+    # A loop over the last steps, behind the last copy, is shorter, and not the one that matters;
+    # nor is what a branch from behind the end makes look like one, with what is stored there.
+    copying = [step for step in steps if any(i.loads for i in step.code)]
     best = min(copying or steps, key=lambda step: step.instructions)
     best.loops = len(steps)
     return best
