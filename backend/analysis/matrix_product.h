@@ -96,4 +96,10 @@ FragmentReads inSlot(FragmentReads reads, const ir::Renaming &slot);
 /// The bits that count k within an instruction.
 std::int32_t depthBitsOf(const machine::MmaInstruction &unit);
 
+/// So many instructions in a row may sum up by themselves, before what they have goes to the full
+/// sums; 0: any number. A unit that is not known to keep what f32 keeps of 8-bit floats does so as
+/// often as the author asks for, or every time, or never if its vendor says that it keeps that.
+std::int64_t instructionsTogether(const ir::Kernel &kernel, const ir::Op &dot,
+                                  const machine::MmaInstruction &unit);
+
 } // namespace imbrex::analysis

@@ -4,11 +4,11 @@
     in_order.py FOLDER_OR_ASSEMBLY…             AMD's assembly, as bench_products writes it (NAME.s)
     in_order.py --block 8 FOLDER_OR_ASSEMBLY…   the same of a block of so many waves of 64
 
-The toy issues one instruction every four cycles, in order. The matrix unit is busy for 32 cycles with each
-product, LDS for 32 with each access, whose result is there 128 later, and memory answers after 900;
-s_waitcnt waits as the manual says, for all but so many. Meetings take no time, and other waves none away. So
-it says nothing of a machine's speed, but whether the loop's order lets the unit work: `ratio` is the cycles
-of a step by those in which the unit has to be busy.
+The toy issues one instruction every four cycles, in order. The matrix unit is busy for 32 cycles with
+each product (64 with those of 8-bit floats that are 64 deep), LDS for 32 with each access, whose result
+is there 128 later, and memory answers after 900; s_waitcnt waits as the manual says, for all but so many.
+Meetings take no time, and other waves none away. So it says nothing of a machine's speed, but whether the
+loop's order lets the unit work: `ratio` is the cycles of a step by those in which the unit has to be busy.
 
 A block's waves lie on four partitions with a matrix unit each, and share LDS, which gives 128 bytes a
 cycle; they do meet. Where products have a priority, the second half of the waves is a meeting behind. Two
@@ -67,6 +67,13 @@ def lds_cycles(instruction):
     return places * LANES * int(re.search(r"_b(\d+)", instruction)[1]) // 8 // LDS_BYTES
 
 
+def product_cycles(instruction):
+    """0: no product."""
+    if not PRODUCTS.match(instruction):
+        return 0
+    return PRODUCT * 2 if "32x32x64_f8f6f4" in instruction else PRODUCT
+
+
 def cycles(loop, count=1, lds_busy=lambda _: LDS_BUSY, trips=12, counted=3):
     """Of a trip of the first of so many waves, once it repeats itself: the earliest wave goes on until it waits."""
     waves = [Wave(number) for number in range(count)]
@@ -92,7 +99,7 @@ def cycles(loop, count=1, lds_busy=lambda _: LDS_BUSY, trips=12, counted=3):
             continue
         wave.at = (wave.at + 1) % len(loop)
         if PRODUCTS.match(instruction):
-            unit[wave.partition] = wave.now + PRODUCT
+            unit[wave.partition] = wave.now + product_cycles(instruction)
         elif instruction.startswith("ds_"):
             lds = max(wave.now, lds) + lds_busy(instruction)
             wave.lds.append(lds + LDS_LATENCY)
@@ -120,7 +127,7 @@ def main(arguments):
         loop = main_loop(file.read_text())
         if loop is None:
             continue
-        bound = PRODUCT * sum(map(bool, map(PRODUCTS.match, loop))) * max(1, waves // PARTITIONS)
+        bound = sum(map(product_cycles, loop)) * max(1, waves // PARTITIONS)
         taken = cycles(loop, waves, lds_cycles) if waves else cycles(loop)
         print(f"{file.stem}: {len(loop)} instructions, {taken:.0f} cycles of {bound}, ratio {taken / bound:.2f}")
 

@@ -339,26 +339,9 @@ private:
     e_.shared.end();
   }
 
-  /// So many instructions in a row may sum up by themselves, before what they have goes to the full
-  /// sums; 0: any number. A unit that is not known to keep what f32 keeps does so as often as the
-  /// author asks for, or every time, or never if its vendor says that it keeps that.
-  std::int64_t stepsTogether() const {
-    using machine::Summation;
-    const machine::SumRules &rules = unit_.sumRules;
-    constexpr std::int32_t kBitsOfF32 = 23;
-    const bool isSaid = rules.summation == Summation::SaidToBeF32;
-    const bool isMeasured = rules.summation == Summation::Aligned
-                                ? rules.fractionBits >= kBitsOfF32
-                                : rules.summation != Summation::NotKnown && !isSaid;
-    if (isMeasured || !ir::isNarrowFloat(ir::elementOf(e_.kernel, op_, 0))) return 0;
-    const bool isScaled = op_.kind == ir::OpKind::DotScaled;
-    const std::int32_t every = isScaled ? 0 : op_.attrs<ir::DotAttrs>().promoteEvery;
-    if (isSaid && every == 0) return 0;
-    return std::max<std::int64_t>(every / unit_.k, 1);
-  }
-
   void multiply(std::int64_t first, std::int64_t count) {
-    const std::int64_t together = stepsTogether(), k = unit_.k;
+    const std::int64_t together = analysis::instructionsTogether(e_.kernel, op_, unit_),
+                       k = unit_.k;
     if (together == 0) return multiplySteps(first, 0, count);
     for (std::int64_t done = 0; done < count; done += together * k) {
       const std::vector<MatrixValues> before = std::exchange(sums_, zeros());

@@ -56,7 +56,7 @@ private:
   }
 
   std::optional<LaggingProduct> laggingIn(Op &loop, Op &op) const {
-    const auto product = summedProduct(kernel_, loop, op, uses_);
+    const auto product = summedProduct(kernel_, machine_, loop, op, uses_);
     if (!product || !isTakenIn(kernel_, loop, op.operand(0)) ||
         !isTakenIn(kernel_, loop, op.operand(1)))
       return std::nullopt;

@@ -135,7 +135,7 @@ private:
   std::string findProduct() {
     const std::vector<std::int32_t> uses = countUses(kernel_);
     for (const auto &op : loop_.regions[0].ops) {
-      const auto product = summedProduct(kernel_, loop_, *op, uses);
+      const auto product = summedProduct(kernel_, machine_, loop_, *op, uses);
       if (product && product_.dot) return "a trip has several products";
       if (product)
         product_ = *product;

@@ -41,11 +41,13 @@ std::int64_t registersOf(const Kernel &kernel, ValueId tile, const layout::Linea
 
 } // namespace
 
-std::optional<SummedProduct> summedProduct(const Kernel &kernel, Op &loop, Op &op,
+std::optional<SummedProduct> summedProduct(const Kernel &kernel, const machine::Machine &machine,
+                                           Op &loop, Op &op,
                                            const std::vector<std::int32_t> &uses) {
   if (op.kind != OpKind::Dot || !isOnUnit(op) || op.operands.size() != 3) return std::nullopt;
-  // Sums of 8-bit floats go to full ones after so many of k, which parts would cut anew.
-  if (isNarrowFloat(elementOf(kernel, op, 0))) return std::nullopt;
+  // Sums that go to full ones after so many of k would do so elsewhere in parts.
+  if (analysis::instructionsTogether(kernel, op, *analysis::unitOf(kernel, op, machine)) != 0)
+    return std::nullopt;
   Block &body = loop.regions[0];
   const auto carried = llvm::ArrayRef(body.arguments).drop_front(firstCarriedArgument(loop));
   const auto *const found = llvm::find(carried, op.operand(2));

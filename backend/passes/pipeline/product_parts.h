@@ -19,8 +19,9 @@ struct SummedProduct {
 };
 
 /// What adds to a carried value of the loop, which nobody else looks at, and may be cut along k.
-std::optional<SummedProduct> summedProduct(const ir::Kernel &kernel, ir::Op &loop, ir::Op &op,
-                                           const std::vector<std::int32_t> &uses);
+std::optional<SummedProduct> summedProduct(const ir::Kernel &kernel,
+                                           const machine::Machine &machine, ir::Op &loop,
+                                           ir::Op &op, const std::vector<std::int32_t> &uses);
 
 /// Whether the loop's body takes the slot in which a tile lies.
 bool isTakenIn(const ir::Kernel &kernel, const ir::Op &loop, ir::ValueId tile);

@@ -173,10 +173,11 @@ private:
 };
 
 /// The product of a loop whose operands lie in slots.
-std::optional<SummedProduct> productOf(const Kernel &kernel, Op &loop) {
+std::optional<SummedProduct> productOf(const Kernel &kernel, const machine::Machine &machine,
+                                       Op &loop) {
   const std::vector<std::int32_t> uses = countUses(kernel);
   for (const auto &op : loop.regions[0].ops)
-    if (const auto product = summedProduct(kernel, loop, *op, uses))
+    if (const auto product = summedProduct(kernel, machine, loop, *op, uses))
       return isTakenIn(kernel, loop, op->operand(0)) && isTakenIn(kernel, loop, op->operand(1))
                  ? product
                  : std::nullopt;
@@ -192,7 +193,7 @@ void takeTurns(Kernel &kernel, const PassContext &context) {
     if (op.kind != OpKind::For) continue;
     const std::int32_t parts = std::exchange(op.attrs<ForAttrs>().turns, 0);
     const bool isAsked = parts > 0 && whyNotApart(kernel, op, context.machine).empty();
-    const auto product = isAsked ? productOf(kernel, op) : std::nullopt;
+    const auto product = isAsked ? productOf(kernel, context.machine, op) : std::nullopt;
     if (!product) continue;
     TurnTaker taker(kernel, context.machine, *product, parts);
     if (!taker.canTake()) continue;
