@@ -177,8 +177,8 @@ Value *ViewBox::isInside(std::size_t r) {
   return e_.allOf(conditions);
 }
 
-bool ViewBox::isInReach() const {
-  return e_.words.hasBuffers() && assumed_.hasSmallSpan && !mayBeInFront_;
+bool ViewBox::isInReach(bool isWhole) const {
+  return e_.words.hasBuffers() && assumed_.hasSmallSpan && (isWhole || !mayBeInFront_);
 }
 
 /// i32, negative where an element is outside along an axis.
