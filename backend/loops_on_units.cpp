@@ -15,6 +15,7 @@ namespace {
 
 using namespace ir;
 using passes::pipeline::KernelSchedule;
+using passes::pipeline::workOf;
 
 // What nobody knows: the trips of other loops; all else is done once.
 constexpr std::int32_t kUsualTrips = 32;
@@ -51,8 +52,14 @@ private:
       loop.products.push_back({unit->intrinsic, count});
     else
       product->count += count;
-    loop.unitCycles += passes::pipeline::workOf(kernel_, dot, machine_).units;
+    loop.unitCycles += partOfUnits() * static_cast<double>(workOf(kernel_, dot, machine_).units);
     loop.areKnown &= machine::unitCycles(machine_, *unit).isKnown;
+  }
+
+  /// Few warps have the units of as many partitions.
+  double partOfUnits() const {
+    const std::int32_t warps = kernel_.threads().warps;
+    return std::min(1.0, static_cast<double>(warps) / machine_.partitionsPerCore);
   }
 
   LoopOnUnits &at(const Op &op) {
@@ -78,6 +85,9 @@ private:
         schedule::initiationInterval(schedule_->program, read->trips, usualTrips());
     if (!interval || interval->cyclesPerTrip <= 0) return;
     loop.cyclesPerTrip = interval->cyclesPerTrip;
+    for (const auto &[name, cycles] : interval->resources)
+      if (name != passes::pipeline::kMatrixUnits)
+        loop.sharedCycles = std::max(loop.sharedCycles, cycles);
     constexpr double kSame = 1.02; // as a timeline calls a resource the limit
     loop.limit = interval->cyclesPerTrip <= kSame * interval->lowerBound
                      ? interval->busiest
@@ -109,7 +119,8 @@ double LoopOnUnits::share() const { return shareOf(1); }
 
 double LoopOnUnits::shareOf(std::int32_t blocks) const {
   if (!cyclesPerTrip) return 0;
-  return std::min(1.0, blocks * static_cast<double>(unitCycles) / *cyclesPerTrip);
+  const double cycles = std::max(*cyclesPerTrip, blocks * sharedCycles);
+  return std::min(1.0, blocks * unitCycles / cycles);
 }
 
 std::vector<LoopOnUnits> loopsOnUnits(const Kernel &kernel, const machine::Machine &machine) {

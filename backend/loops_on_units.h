@@ -20,15 +20,18 @@ struct LoopOnUnits {
 
   Location where;
   std::vector<Product> products = {}; ///< By instruction, each once.
-  std::int64_t unitCycles = 0;        ///< Of a trip, that the units are busy.
+  double unitCycles = 0;              ///< Of a trip, that the core's units are busy.
   bool areKnown = true;               ///< Else no document says what they take: a guess.
   /// Once the loop is in its stride, of one block alone; nothing where that cannot be told.
   std::optional<double> cyclesPerTrip = {};
   /// The resource that is always busy; else what it waits for.
   std::string limit = {};
+  /// What a trip wants of the busiest resource that is not the units, which blocks of a core share.
+  double sharedCycles = 0;
 
   double share() const;
-  /// Of the units' time, where so many blocks multiply by turns: no more than all.
+  /// Of the units' time, where so many blocks multiply by turns: no more than all, and than other
+  /// resources allow.
   double shareOf(std::int32_t blocks) const;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -97,6 +98,8 @@ struct Interval {
   /// No order of the operations could be faster: what the busiest resource or role has to do.
   double lowerBound = 0;
   std::string busiest = {};
+  /// What each resource has to do, by name: without roles.
+  std::map<std::string, double> resources = {};
   /// What its trips' time goes into, in a cycle that comes again and again; empty where that was
   /// not asked for, or is not known.
   std::vector<CriticalStep> critical = {};

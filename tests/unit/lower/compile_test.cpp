@@ -335,3 +335,13 @@ kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
 
 } // namespace
 } // namespace imbrex
+
+TEST_CASE("blocks of a core share its units, and what else is busy for them") {
+  const imbrex::LoopOnUnits loop{
+      .where = {}, .unitCycles = 100, .cyclesPerTrip = 400, .sharedCycles = 130};
+  CHECK(loop.shareOf(1) == doctest::Approx(0.25));
+  CHECK(loop.shareOf(3) == doctest::Approx(0.75));
+  CHECK(loop.shareOf(8) == doctest::Approx(800.0 / 1040)); // by the other resource
+  const imbrex::LoopOnUnits alone{.where = {}, .unitCycles = 100, .cyclesPerTrip = 400};
+  CHECK(alone.shareOf(8) == 1);
+}
