@@ -52,20 +52,17 @@ private:
       loop.products.push_back({unit->intrinsic, count});
     else
       product->count += count;
-    loop.unitCycles += partOfUnits() * static_cast<double>(workOf(kernel_, dot, machine_).units);
+    loop.unitCycles += workOf(kernel_, dot, machine_).units;
     loop.areKnown &= machine::unitCycles(machine_, *unit).isKnown;
-  }
-
-  /// Few warps have the units of as many partitions.
-  double partOfUnits() const {
-    const std::int32_t warps = kernel_.threads().warps;
-    return std::min(1.0, static_cast<double>(warps) / machine_.partitionsPerCore);
   }
 
   LoopOnUnits &at(const Op &op) {
     const auto found = llvm::find_if(found_, [&](const auto &loop) { return loop.first == &op; });
     if (found != found_.end()) return found->second;
-    found_.emplace_back(&op, LoopOnUnits{.where = op.where});
+    const double partitions = machine_.partitionsPerCore;
+    found_.emplace_back(
+        &op, LoopOnUnits{.where = op.where,
+                         .partOfUnits = std::min(1.0, kernel_.threads().warps / partitions)});
     timeLoop(op, found_.back().second);
     return found_.back().second;
   }
@@ -115,12 +112,14 @@ private:
 
 } // namespace
 
-double LoopOnUnits::share() const { return shareOf(1); }
+double LoopOnUnits::share() const {
+  return cyclesPerTrip ? std::min(1.0, static_cast<double>(unitCycles) / *cyclesPerTrip) : 0;
+}
 
 double LoopOnUnits::shareOf(std::int32_t blocks) const {
   if (!cyclesPerTrip) return 0;
   const double cycles = std::max(*cyclesPerTrip, blocks * sharedCycles);
-  return std::min(1.0, blocks * unitCycles / cycles);
+  return std::min(1.0, blocks * partOfUnits * static_cast<double>(unitCycles) / cycles);
 }
 
 std::vector<LoopOnUnits> loopsOnUnits(const Kernel &kernel, const machine::Machine &machine) {

@@ -20,7 +20,7 @@ struct LoopOnUnits {
 
   Location where;
   std::vector<Product> products = {}; ///< By instruction, each once.
-  double unitCycles = 0;              ///< Of a trip, that the core's units are busy.
+  std::int64_t unitCycles = 0;        ///< Of a trip, that the units are busy.
   bool areKnown = true;               ///< Else no document says what they take: a guess.
   /// Once the loop is in its stride, of one block alone; nothing where that cannot be told.
   std::optional<double> cyclesPerTrip = {};
@@ -28,10 +28,13 @@ struct LoopOnUnits {
   std::string limit = {};
   /// What a trip wants of the busiest resource that is not the units, which blocks of a core share.
   double sharedCycles = 0;
+  double partOfUnits =
+      1; ///< Of the core's, that a block has: few warps have those of as many partitions.
 
+  /// Of the time of the units that a block has.
   double share() const;
-  /// Of the units' time, where so many blocks multiply by turns: no more than all, and than other
-  /// resources allow.
+  /// Of the time of all units, where so many blocks multiply by turns: no more than all, and than
+  /// other resources allow.
   double shareOf(std::int32_t blocks) const;
 };
 

@@ -72,9 +72,8 @@ std::string productsOf(const LoopOnUnits &loop) {
 /// "512 of 640 cycles of a trip, 80 %; limited by role block"
 std::string busyIn(const LoopOnUnits &loop) {
   const std::string guess = loop.areKnown ? "" : ", which no document says and is a guess";
-  if (!loop.cyclesPerTrip)
-    return llvm::formatv("{0:f0} cycles of a trip{1}", loop.unitCycles, guess);
-  return llvm::formatv("{0:f0} of {1:f0} cycles of a trip{2}, {3:f0} %; limited by {4}",
+  if (!loop.cyclesPerTrip) return llvm::formatv("{0} cycles of a trip{1}", loop.unitCycles, guess);
+  return llvm::formatv("{0} of {1:f0} cycles of a trip{2}, {3:f0} %; limited by {4}",
                        loop.unitCycles, *loop.cyclesPerTrip, guess, 100 * loop.share(), loop.limit);
 }
 

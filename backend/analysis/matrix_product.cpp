@@ -375,17 +375,12 @@ FragmentReads fragmentReads(const ir::Kernel &kernel, const ir::Op &dot, std::si
 
 std::int64_t instructionsTogether(const ir::Kernel &kernel, const ir::Op &dot,
                                   const machine::MmaInstruction &unit) {
-  using machine::Summation;
-  const machine::SumRules &rules = unit.sumRules;
-  constexpr std::int32_t kBitsOfF32 = 23;
-  const bool isSaid = rules.summation == Summation::SaidToBeF32;
-  const bool isMeasured = rules.summation == Summation::Aligned
-                              ? rules.fractionBits >= kBitsOfF32
-                              : rules.summation != Summation::NotKnown && !isSaid;
-  if (isMeasured || !ir::isNarrowFloat(ir::elementOf(kernel, dot, 0))) return 0;
+  const machine::KeepsF32 keeps = machine::keepsF32(unit.sumRules);
+  if (keeps == machine::KeepsF32::Yes || !ir::isNarrowFloat(ir::elementOf(kernel, dot, 0)))
+    return 0;
   const bool isScaled = dot.kind == ir::OpKind::DotScaled;
   const std::int32_t every = isScaled ? 0 : dot.attrs<ir::DotAttrs>().promoteEvery;
-  if (isSaid && every == 0) return 0;
+  if (every == 0 && keeps == machine::KeepsF32::Said) return 0;
   return std::max<std::int64_t>(every / unit.k, 1);
 }
 

@@ -11,7 +11,7 @@
 #include <string>
 
 /// Products that are made of a matrix instruction's (backend/machine/mma.h): where the elements of
-/// the sums and of the operands are.
+/// the sums and of the operands are, and how far it sums up by itself.
 ///
 /// The result is cut into pieces of the instruction's m x n, and k into steps of its k. A warp has
 /// pieces side by side, which its registers count: the instruction's own bits first, then those of
@@ -96,9 +96,9 @@ FragmentReads inSlot(FragmentReads reads, const ir::Renaming &slot);
 /// The bits that count k within an instruction.
 std::int32_t depthBitsOf(const machine::MmaInstruction &unit);
 
-/// So many instructions in a row may sum up by themselves, before what they have goes to the full
-/// sums; 0: any number. A unit that is not known to keep what f32 keeps of 8-bit floats does so as
-/// often as the author asks for, or every time, or never if its vendor says that it keeps that.
+/// So many instructions in a row sum up by themselves, before what they have is added to full sums;
+/// 0: all of them. Of 8-bit floats on units that are not measured to keep what f32 keeps it is as
+/// many as the author asks for; without that one, or all where the vendor says that they keep it.
 std::int64_t instructionsTogether(const ir::Kernel &kernel, const ir::Op &dot,
                                   const machine::MmaInstruction &unit);
 

@@ -127,7 +127,8 @@ struct UnitAttrs {
   }
 };
 
-/// `promoteEvery`: sums of fp8 products move to a full f32 accumulator after so many k; 0: always.
+/// `promoteEvery`: sums of fp8 products move to a full f32 accumulator after so many k; 0: as
+/// the unit wants it (analysis::instructionsTogether).
 struct DotAttrs : UnitAttrs {
   Precision precision = Precision::Ieee;
   std::int32_t promoteEvery = 0;

@@ -114,6 +114,7 @@ llvm::Constant *Emitter::constantOf(const ir::Type &type, std::uint64_t bits) {
 // --- threads and elements ---
 
 Value *Emitter::threadPart(const layout::LinearLayout &layout, std::int64_t unit) {
+  IMBREX_CHECK(llvm::has_single_bit(static_cast<Bits>(unit)), "a unit of {0}", unit);
   std::vector<Bits> columns = layout.columns(Dim::Lane).vec();
   llvm::append_range(columns, layout.columns(Dim::Warp));
   for (Bits &column : columns) column *= static_cast<Bits>(unit);

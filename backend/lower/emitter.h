@@ -92,7 +92,8 @@ public:
   llvm::Value *warp() { return warp_; }
   llvm::Value *blockIndex(std::int32_t axis) { return blockIndex_[static_cast<std::size_t>(axis)]; }
   /// The part of an element's packed coordinates that the thread decides, i32; the other part is
-  /// layout.apply(Dim::Register, r). In bytes, say, if `unit` is those of an element.
+  /// layout.apply(Dim::Register, r). In bytes, say, if `unit` is those of an element, a
+  /// power of two.
   llvm::Value *threadPart(const layout::LinearLayout &layout, std::int64_t unit = 1);
   /// An element's index along an axis, i32.
   llvm::Value *coordinate(const layout::LinearLayout &layout, std::size_t r, std::int32_t axis);

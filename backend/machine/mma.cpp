@@ -245,6 +245,19 @@ std::int32_t formatOf(MatrixElement element) {
 std::string_view nameOf(MatrixElement element) { return infoOf(element).name; }
 std::int32_t bitsOf(MatrixElement element) { return infoOf(element).bits; }
 
+KeepsF32 keepsF32(const SumRules &rules) {
+  constexpr std::int32_t kBitsOfF32 = 23;
+  switch (rules.summation) {
+  case Summation::NotKnown: return KeepsF32::No;
+  case Summation::SaidToBeF32: return KeepsF32::Said;
+  case Summation::Aligned: return rules.fractionBits >= kBitsOfF32 ? KeepsF32::Yes : KeepsF32::No;
+  case Summation::Exact:
+  case Summation::Chained:
+  case Summation::Pairwise: return KeepsF32::Yes;
+  }
+  IMBREX_UNREACHABLE("summation");
+}
+
 llvm::ArrayRef<MmaInstruction> allMmaInstructions() { return kInstructions; }
 
 bool hasInstruction(const Machine &machine, const MmaInstruction &instruction) {

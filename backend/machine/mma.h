@@ -80,7 +80,8 @@ struct BlockScale {
 /// How a unit adds up.
 enum class Summation : std::uint8_t {
   NotKnown, ///< No source says; no bound may be promised.
-  /// As NotKnown, but its vendor says that sums are f32, and units measured before it keep as much.
+  /// As NotKnown, but by its vendor C and D are f32, and those of the vendor's units that have been
+  /// measured keep as much.
   SaidToBeF32,
   Exact, ///< Modulo 2^32.
   /// An fma for each k, in order.
@@ -101,6 +102,10 @@ struct SumRules {
   std::int32_t fractionBits = 0;
   bool flushesSubnormals = false; ///< Of operands and sums.
 };
+
+/// Whether sums keep what f32 keeps.
+enum class KeepsF32 : std::uint8_t { Yes, Said, No };
+KeepsF32 keepsF32(const SumRules &rules);
 
 struct MmaInstruction {
   std::string_view intrinsic; ///< LLVM's, without "llvm.".

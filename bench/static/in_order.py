@@ -5,7 +5,7 @@
     in_order.py --block 8 FOLDER_OR_ASSEMBLY…   the same of a block of so many waves of 64
 
 The toy issues one instruction every four cycles, in order. The matrix unit is busy for 32 cycles with
-each product (64 with those of 8-bit floats that are 64 deep), LDS for 32 with each access, whose result
+each product (64 with those of formats that are 32 x 32 x 64, of f4 as well; as many for all others), LDS for 32 with each access, whose result
 is there 128 later, and memory answers after 900; s_waitcnt waits as the manual says, for all but so many.
 Meetings take no time, and other waves none away. So it says nothing of a machine's speed, but whether the
 loop's order lets the unit work: `ratio` is the cycles of a step by those in which the unit has to be busy.

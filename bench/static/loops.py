@@ -76,8 +76,8 @@ class Instruction:
     @property
     def loads(self):
         """Whether it takes something from global memory."""
-        return self.kind == "global" and not re.match(
-            r"STG?\b|RED|ATOM|UTMASTG|UTMARED|\w+_(store|atomic)", self.mnemonic)
+        return self.kind == "global" and bool(
+            re.match(r"LDG|LD\b|UTMALDG|UBLKCP|\w+_load", self.mnemonic))
 
     def products(self, warp):
         """Multiplications and additions of a warp's lanes together."""

@@ -16,10 +16,11 @@ struct TurnCase {
   std::int64_t depth = 128;  ///< Of a and b, along k.
   std::int64_t m = 64, n = 64, k = 64;
   int slots = 2, parts = 2;
+  std::string attributes = {}; ///< Of the product, " [promote_every = 64]".
 };
 
 inline TableKernel turnKernel(const TurnCase &of) {
-  const auto &[element, sums, stored, isBTransposed, depth, m, n, k, slots, parts] = of;
+  const auto &[element, sums, stored, isBTransposed, depth, m, n, k, slots, parts, attributes] = of;
   const MatrixText text(0);
   const std::string c = text.extents(m, n), result = sums + c;
   const std::string store =
@@ -35,8 +36,8 @@ inline TableKernel turnKernel(const TurnCase &of) {
               " : " + result + "\n%s = for %0, %t, %1, %z [pipelined = " + std::to_string(slots) +
               ", turns = " + std::to_string(parts) + "] (%k: i64, %sum: " + result + ") {\n" +
               text.loaded("a", element, false, {m, k}) +
-              text.loaded("b", element, isBTransposed, {k, n}) +
-              "%d = dot %ta, %tb, %sum : " + result + "\nyield %d\n} : " + result + "\n" + store),
+              text.loaded("b", element, isBTransposed, {k, n}) + "%d = dot %ta, %tb, %sum" +
+              attributes + " : " + result + "\nyield %d\n} : " + result + "\n" + store),
           .grid = {.extents = {1, 1, 1}},
           .arguments = {text.random(false, m, depth), text.random(isBTransposed, depth, n),
                         "zeros:" + text.array(m, n)}};

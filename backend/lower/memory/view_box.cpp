@@ -177,9 +177,7 @@ Value *ViewBox::isInside(std::size_t r) {
   return e_.allOf(conditions);
 }
 
-bool ViewBox::isInReach(bool isWhole) const {
-  return e_.words.hasBuffers() && assumed_.hasSmallSpan && (isWhole || !mayBeInFront_);
-}
+bool ViewBox::isInReachAsAWhole() const { return e_.words.hasBuffers() && assumed_.hasSmallSpan; }
 
 /// i32, negative where an element is outside along an axis.
 Value *ViewBox::beyond(std::size_t r, std::int32_t axis) {

@@ -41,9 +41,10 @@ public:
   llvm::Value *scaled(std::int32_t axis, llvm::Value *elements);
 
   /// Whether 32 bits hold the distance of each element that is inside from the view's first, on a
-  /// machine that has buffers. Boxes that begin in front of it have others, unless they are known
-  /// to be inside as a whole.
-  bool isInReach(bool isWhole = false) const;
+  /// machine that has buffers. Boxes that begin in front of it have others.
+  bool isInReach() const { return isInReachAsAWhole() && !mayBeInFront_; }
+  /// The same of a box that is known to be inside.
+  bool isInReachAsAWhole() const;
   /// Where the box begins, in bytes, i32; and a register's place in one that begins elsewhere and
   /// is inside as a whole.
   llvm::Value *startInBuffer() { return bytes(start_); }

@@ -47,7 +47,7 @@ bool WholeCopies::isByBuffer(const ir::Op &op) const {
   const bool mayBe = op.kind == ir::OpKind::ViewLoad
                          ? hintsOf(op.attrs<ir::ViewAttrs>()) == Hints()
                          : e_.ring(op.operand(0)).copies().areInLaneOrder;
-  return mayBe && boxes_.at(&op).isInReach(/*isWhole=*/true);
+  return mayBe && boxes_.at(&op).isInReachAsAWhole();
 }
 
 void WholeCopies::addRows(const analysis::MovingBox &box) {

@@ -296,7 +296,7 @@ namespace {
 
 /// The vector of integers whose elements these are, all of them in their order; nullptr if there is
 /// none. Not of floats, which would go through branches in pairs, and take pairs of registers.
-Value *takenApart(llvm::ArrayRef<Value *> elements) {
+Value *vectorTakenApart(llvm::ArrayRef<Value *> elements) {
   if (!elements[0]->getType()->isIntegerTy()) return nullptr;
   Value *whole = nullptr;
   for (const auto [i, element] : llvm::enumerate(elements)) {
@@ -314,7 +314,7 @@ Value *takenApart(llvm::ArrayRef<Value *> elements) {
 } // namespace
 
 Value *vectorOf(Builder &b, llvm::ArrayRef<Value *> elements) {
-  if (Value *whole = takenApart(elements)) return whole;
+  if (Value *whole = vectorTakenApart(elements)) return whole;
   const auto count = static_cast<unsigned>(elements.size());
   Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(elements[0]->getType(), count));
   for (unsigned i = 0; i < count; ++i) vector = b.CreateInsertElement(vector, elements[i], i);

@@ -46,8 +46,8 @@ std::optional<SummedProduct> summedProduct(const Kernel &kernel, const machine::
                                            const std::vector<std::int32_t> &uses) {
   if (op.kind != OpKind::Dot || !isOnUnit(op) || op.operands.size() != 3) return std::nullopt;
   // Sums that go to full ones after so many of k would do so elsewhere in parts.
-  if (analysis::instructionsTogether(kernel, op, *analysis::unitOf(kernel, op, machine)) != 0)
-    return std::nullopt;
+  const machine::MmaInstruction *unit = analysis::unitOf(kernel, op, machine);
+  if (!unit || analysis::instructionsTogether(kernel, op, *unit) != 0) return std::nullopt;
   Block &body = loop.regions[0];
   const auto carried = llvm::ArrayRef(body.arguments).drop_front(firstCarriedArgument(loop));
   const auto *const found = llvm::find(carried, op.operand(2));

@@ -106,7 +106,7 @@ Interval intervalOf(std::int64_t cycles, const std::map<std::string, std::int64_
   interval.cyclesPerTrip = static_cast<double>(cycles) / static_cast<double>(trips);
   for (const auto &[who, busy] : busyFor) {
     const double bound = static_cast<double>(busy) / static_cast<double>(trips);
-    if (!llvm::StringRef(who).starts_with("role ")) interval.resources[who] = bound;
+    if (!who.starts_with(kBusyRole)) interval.resources[who] = bound;
     if (bound <= interval.lowerBound) continue;
     interval.lowerBound = bound;
     interval.busiest = who;

@@ -110,7 +110,7 @@ std::map<std::string, std::int64_t> Simulation::busy() const {
     busy[out_.resources[r].name] += tally_[busyPlace(r)];
   for (std::size_t role = 0; role < roles_.size(); ++role)
     if (const std::int64_t worked = tally_[workPlace(role)]; worked > 0)
-      busy["role " + program_.roles[role].name] += worked;
+      busy[std::string(kBusyRole) + program_.roles[role].name] += worked;
   return busy;
 }
 

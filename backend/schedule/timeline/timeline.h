@@ -90,6 +90,9 @@ struct CriticalStep {
 };
 
 /// How fast a loop is when it has got into its stride.
+/// What a role is called beside resources: "role NAME".
+inline constexpr std::string_view kBusyRole = "role ";
+
 struct Interval {
   double cyclesPerTrip = 0;
   /// So many trips are like so many others, and take so many cycles; 0: no such number was found,

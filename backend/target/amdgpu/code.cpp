@@ -1,5 +1,6 @@
 #include "backend/target/amdgpu/code.h"
 
+#include "backend/support/check.h"
 #include "backend/target/amdgpu/byte_permutes.h"
 #include "backend/target/amdgpu/handed_on.h"
 #include "backend/target/amdgpu/lds_loads.h"
@@ -17,15 +18,16 @@
 namespace imbrex::target::amdgpu {
 namespace {
 
-/// All shared memory is what a launch gives, and begins at 0. LLVM does not say so before the code
-/// is chosen, and would add where it begins to addresses.
+/// Shared memory that a launch gives is the only such array (lower::SharedMemory), and begins at 0.
+/// LLVM does not say so before the code is chosen, and would add where it begins to addresses.
 void placeSharedMemory(llvm::Module &module) {
-  for (llvm::GlobalVariable &global : llvm::make_early_inc_range(module.globals())) {
-    if (global.getAddressSpace() != llvm::AMDGPUAS::LOCAL_ADDRESS || !global.isDeclaration())
-      continue;
-    global.replaceAllUsesWith(llvm::Constant::getNullValue(global.getType()));
-    global.eraseFromParent();
-  }
+  llvm::SmallVector<llvm::GlobalVariable *, 1> shared;
+  for (llvm::GlobalVariable &global : module.globals())
+    if (global.getAddressSpace() == llvm::AMDGPUAS::LOCAL_ADDRESS) shared.push_back(&global);
+  if (llvm::none_of(shared, [](auto *array) { return array->isDeclaration(); })) return;
+  IMBREX_CHECK(shared.size() == 1, "{0} arrays beside what the launch gives", shared.size() - 1);
+  shared[0]->replaceAllUsesWith(llvm::Constant::getNullValue(shared[0]->getType()));
+  shared[0]->eraseFromParent();
 }
 
 } // namespace

@@ -344,4 +344,8 @@ TEST_CASE("blocks of a core share its units, and what else is busy for them") {
   CHECK(loop.shareOf(8) == doctest::Approx(800.0 / 1040)); // by the other resource
   const imbrex::LoopOnUnits alone{.where = {}, .unitCycles = 100, .cyclesPerTrip = 400};
   CHECK(alone.shareOf(8) == 1);
+  const imbrex::LoopOnUnits ofOneWarp{
+      .where = {}, .unitCycles = 100, .cyclesPerTrip = 400, .partOfUnits = 0.25};
+  CHECK(ofOneWarp.share() == doctest::Approx(0.25));
+  CHECK(ofOneWarp.shareOf(8) == doctest::Approx(0.5));
 }
