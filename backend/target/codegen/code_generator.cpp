@@ -123,9 +123,10 @@ private:
 /// Passes of LLVM's that do nothing for our code, or harm it.
 constexpr llvm::StringLiteral kLeftOut[] = {
     // They move a sum as far down as its use allows, past all loads: sink.h stands in their place.
-    "sink", "machine-sink",
-    // Three runs of it find next to nothing behind our optimiser, for a twentieth of the time.
-    "early-cse"};
+    "sink", "machine-sink"};
+/// This one would run three times; the last finds what the others do.
+constexpr llvm::StringLiteral kRepeated = "early-cse";
+constexpr int kRunsTooMany = 2;
 
 /// LLVM's passes, but for those left out, and with a target's own.
 class CodegenPasses final : public llvm::legacy::PassManager {
@@ -135,7 +136,7 @@ public:
   void add(llvm::Pass *pass) override {
     const llvm::PassInfo *info = llvm::Pass::lookupPassInfo(pass->getPassID());
     const llvm::StringRef name = info != nullptr ? info->getPassArgument() : "";
-    if (llvm::is_contained(kLeftOut, name)) {
+    if (isLeftOut(name)) {
       delete pass;
       return;
     }
@@ -145,7 +146,12 @@ public:
   }
 
 private:
+  bool isLeftOut(llvm::StringRef name) {
+    return llvm::is_contained(kLeftOut, name) || (name == kRepeated && runs_++ < kRunsTooMany);
+  }
+
   llvm::ArrayRef<InsertedPass> own_;
+  int runs_ = 0; // of kRepeated
 };
 
 std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const machine::Machine &machine,
