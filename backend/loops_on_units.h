@@ -28,8 +28,8 @@ struct LoopOnUnits {
   std::string limit = {};
   /// What a trip wants of the busiest resource that is not the units, which blocks of a core share.
   double sharedCycles = 0;
-  double partOfUnits =
-      1; ///< Of the core's, that a block has: few warps have those of as many partitions.
+  /// Of the units of a core, that a block has: those of as many partitions as it has warps.
+  double partOfUnits = 1;
 
   /// Of the time of the units that a block has.
   double share() const;

@@ -4,11 +4,11 @@
     in_order.py FOLDER_OR_ASSEMBLY…             AMD's assembly, as bench_products writes it (NAME.s)
     in_order.py --block 8 FOLDER_OR_ASSEMBLY…   the same of a block of so many waves of 64
 
-The toy issues one instruction every four cycles, in order. The matrix unit is busy for 32 cycles with
-each product (64 with those of formats that are 32 x 32 x 64, of f4 as well; as many for all others), LDS for 32 with each access, whose result
-is there 128 later, and memory answers after 900; s_waitcnt waits as the manual says, for all but so many.
-Meetings take no time, and other waves none away. So it says nothing of a machine's speed, but whether the
-loop's order lets the unit work: `ratio` is the cycles of a step by those in which the unit has to be busy.
+The toy issues one instruction every four cycles, in order. The matrix unit is busy for 32 cycles with each
+product (64 with one that is 32 x 32 x 64), LDS for 32 with each access, whose result is there 128 later, and
+memory answers after 900; s_waitcnt waits as the manual says, for all but so many. Meetings take no time, and
+other waves none away. So it says nothing of a machine's speed, but whether the loop's order lets the unit
+work: `ratio` is the cycles of a step by those in which the unit has to be busy.
 
 A block's waves lie on four partitions with a matrix unit each, and share LDS, which gives 128 bytes a
 cycle; they do meet. Where products have a priority, the second half of the waves is a meeting behind. Two
@@ -94,12 +94,13 @@ def cycles(loop, count=1, lds_busy=lambda _: LDS_BUSY, trips=12, counted=3):
     while len(waves[0].ends) < trips:
         wave = min((one for one in waves if not one.is_waiting), key=lambda one: one.now)
         instruction = loop[wave.at]
-        if PRODUCTS.match(instruction) and unit[wave.partition] > wave.now:
+        busy = product_cycles(instruction)
+        if busy and unit[wave.partition] > wave.now:
             wave.now = unit[wave.partition]
             continue
         wave.at = (wave.at + 1) % len(loop)
-        if PRODUCTS.match(instruction):
-            unit[wave.partition] = wave.now + product_cycles(instruction)
+        if busy:
+            unit[wave.partition] = wave.now + busy
         elif instruction.startswith("ds_"):
             lds = max(wave.now, lds) + lds_busy(instruction)
             wave.lds.append(lds + LDS_LATENCY)

@@ -22,9 +22,8 @@ inline std::int64_t oneOf(std::mt19937 &rng, std::initializer_list<std::int64_t>
 /// Whether an instruction keeps fewer bits of its sums than f32 has. What that may be off by,
 /// unit_emulate knows.
 inline bool sumsInFewBits(const machine::MmaInstruction &row) {
-  constexpr std::int32_t kBitsOfF32 = 23;
   return row.sumRules.summation == machine::Summation::Aligned &&
-         row.sumRules.fractionBits < kBitsOfF32;
+         machine::keepsF32(row.sumRules) == machine::KeepsF32::No;
 }
 
 /// Matrices, or stacks of so many.

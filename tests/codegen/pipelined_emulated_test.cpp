@@ -1,5 +1,9 @@
 #include "backend/ir/text.h"
 #include "backend/target/gpu_target.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "tests/codegen/compiled_table.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
 #include "tests/support/parsed_kernel.h"
@@ -7,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <set>
 
 using namespace imbrex;
 using namespace imbrex::testing;
@@ -73,6 +78,16 @@ void checkEmulated(const std::string &target) {
   for (const TableKernel &one : oddProducts()) checkDeliveries(executables, one, 3);
   for (const TableKernel &one : mixedLoads()) checkDeliveries(executables, one, 3);
   for (const TableKernel &one : hintedLoads()) checkDeliveries(executables, one, 3);
+}
+
+std::size_t arraysReadByBuffers(const GpuCode &code) {
+  std::set<const llvm::Value *> arrays;
+  for (const llvm::Function &function : *code.module)
+    for (const llvm::Instruction &instruction : llvm::instructions(function))
+      if (const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+          call && call->getIntrinsicID() == llvm::Intrinsic::amdgcn_make_buffer_rsrc)
+        arrays.insert(call->getArgOperand(0));
+  return arrays.size();
 }
 
 } // namespace
@@ -215,12 +230,10 @@ TEST_CASE(
           .name = "shifted",
           .kernel = parsedKernel(
               "kernel @shifted(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>, "
-              "%f: i32) stage tiles [warps = 4] {\n%0 = constant 0 : i64\n%1 = constant 1 : i64\n"
-              "%e = view.extent %a [axis = 1] : i64\n%u = constant 64 : i64\n%t = cdiv %e, %u : "
-              "i64\n"
-              "%z = constant 0.0 : f32[64x64]\n"
-              "%s = for %0, %t, %1, %z [pipelined = 2] (%k: i64, %sum: f32[64x64]) {\n"
-              "%j = cast %k : i32\n%i = add %f, %j : i32\n"
+              "%f: i32) stage tiles [warps = 4] {\n%0 = constant 0 : i32\n%1 = constant 1 : i32\n"
+              "%t = constant 8 : i32\n%z = constant 0.0 : f32[64x64]\n"
+              "%s = for %0, %t, %1, %z [pipelined = 2] (%k: i32, %sum: f32[64x64]) {\n"
+              "%i = add %f, %k : i32\n"
               "%x = view.load %a, %0, %k : f16[64x64]\n%y = view.load %b, %i, %0 : f16[64x64]\n"
               "%d = dot %x, %y, %sum : f32[64x64]\nyield %d\n} : f32[64x64]\n"
               "view.store %c, %s, %0, %0\n}\n"),
@@ -231,5 +244,8 @@ TEST_CASE(
       REQUIRE(run(*executableOn("emulated:" + machine, one), one, got,
                   {.emulated = {.delivery = emulate::Delivery::Late}}) == "");
       CHECK(got.difference(meant) == "");
+      ir::Kernel kernel = one.kernel.clone();
+      const GpuCode code = codeOf(kernel, *target::findGpuTarget(*machine::findMachine(machine)));
+      CHECK(arraysReadByBuffers(code) == 2); // b as well
     }
 }

@@ -64,5 +64,9 @@ TEST_CASE("bytes of a factor are stored by whole words, two permutes for each") 
               count("ds_store_b16") ==
           0);
     CHECK(count("v_mov") + count("v_dual_mov") + count("v_or") + count("v_lshl") == 0);
+    // No address has the 0 added at which shared memory begins.
+    CHECK(std::ranges::none_of(loop, [](const std::string &one) {
+      return one.starts_with("v_add") && one.find(", 0,") != std::string::npos;
+    }));
   }
 }

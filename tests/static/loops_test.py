@@ -91,6 +91,15 @@ class Loops(unittest.TestCase):
         step = loops.step_of(code, labels, 16 * 8 * 16, 32)
         self.assertEqual((step.loops, step.instructions), (2, 3))
 
+    def test_a_loop_that_only_stores_is_not_the_one(self):
+        # What a branch back from behind the loop makes look like one.
+        lines = UNROLLED.splitlines()
+        stores = [line.replace("LDGSTS.E.BYPASS.128", "STG.E.128").replace("x_1", "x_4")
+                  for line in lines[6:13] if "IADD3" not in line]
+        code, labels = loops.parse_sass("\n".join([*lines[:14], *stores]))
+        step = loops.step_of(code, labels, 16 * 8 * 16, 32)
+        self.assertEqual((step.loops, step.instructions), (2, 3))
+
     def test_products_that_are_computed_twice_make_no_further_step(self):
         code, labels = loops.parse_sass(UNROLLED)
         for wanted, steps in ((1500, 2), (2500, 1), (4096, 1), (4500, 1)):

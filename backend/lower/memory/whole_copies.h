@@ -12,7 +12,7 @@ namespace imbrex::lower {
 
 /// The copies, or loads, of a loop's whole trips (analysis/whole_trips.h). Where boxes lie goes on
 /// from trip to trip: each row of a box that a thread copies has a pointer, to which one number is
-/// added, and the rest of the row is so many bytes behind it.
+/// added, and the rest of the row is so many bytes behind it. Of a buffer the box has one distance.
 ///
 ///   before        count = …                   // trips
 ///                 row0 = …, row1 = …          // of the first trip

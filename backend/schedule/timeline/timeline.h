@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// When everything in a schedule happens, as far as the costs of its operations say. For plans and
@@ -89,10 +90,10 @@ struct CriticalStep {
   std::int64_t cycles;
 };
 
-/// How fast a loop is when it has got into its stride.
 /// What a role is called beside resources: "role NAME".
 inline constexpr std::string_view kBusyRole = "role ";
 
+/// How fast a loop is when it has got into its stride.
 struct Interval {
   double cyclesPerTrip = 0;
   /// So many trips are like so many others, and take so many cycles; 0: no such number was found,

@@ -84,6 +84,7 @@ constexpr auto kSteps = std::to_array<PassRun>({
     {unroll, "loops of few trips over slabs and parts"},
     {[](Passes &p) { p.addPass(llvm::GVNPass()); },
      "elements that several trips or blocks load from one place"},
+    {combine, "what unrolled trips have in common"},
     {[](Passes &p) { p.addPass(llvm::CorrelatedValuePropagationPass()); },
      "numbers that are known not to be negative widen for nothing; branches decided before"},
     {[](Passes &p) { p.addPass(llvm::ADCEPass()); }, "what nothing asks for any more"},

@@ -333,19 +333,39 @@ kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
   CHECK(errorWhere("ptr.add %y, %n") == std::nullopt);
 }
 
-} // namespace
-} // namespace imbrex
+TEST_CASE("a block of few warps has the units of as many partitions") {
+  const machine::Machine &machine = *machine::findMachine("gfx942");
+  if (target::findGpuTarget(machine) == nullptr) return;
+  for (const auto &[warps, part] : {std::pair{1, 0.25}, std::pair{2, 0.5}, std::pair{8, 1.0}}) {
+    CAPTURE(warps);
+    ir::Kernel kernel = parsedKernel(
+        "kernel @k(%a: view<const f16, 2>, %c: view<f32, 2>) stage tiles [warps = " +
+        std::to_string(warps) +
+        "] {\n%0 = constant 0 : i32\n%1 = constant 1 : i32\n%n = constant 9 : i32\n"
+        "%z = constant 0.0 : f32[64x64]\n%s = for %0, %n, %1, %z (%k: i32, %sum: f32[64x64]) {\n"
+        "%x = view.load %a, %0, %k : f16[64x64]\n%d = dot %x, %x, %sum : f32[64x64]\nyield %d\n} "
+        ": f32[64x64]\nview.store %c, %s, %0, %0\n}\n");
+    Diagnostics diagnostics;
+    REQUIRE(compileForGpu(kernel, target::gpuTarget(machine), analysis::usualAssumptions(kernel),
+                          diagnostics));
+    const std::vector<LoopOnUnits> loops = loopsOnUnits(kernel, machine);
+    REQUIRE(loops.size() == 1);
+    CHECK(loops[0].partOfUnits == part);
+  }
+}
 
 TEST_CASE("blocks of a core share its units, and what else is busy for them") {
-  const imbrex::LoopOnUnits loop{
-      .where = {}, .unitCycles = 100, .cyclesPerTrip = 400, .sharedCycles = 130};
+  const LoopOnUnits loop{.where = {}, .unitCycles = 100, .cyclesPerTrip = 400, .sharedCycles = 130};
   CHECK(loop.shareOf(1) == doctest::Approx(0.25));
   CHECK(loop.shareOf(3) == doctest::Approx(0.75));
   CHECK(loop.shareOf(8) == doctest::Approx(800.0 / 1040)); // by the other resource
-  const imbrex::LoopOnUnits alone{.where = {}, .unitCycles = 100, .cyclesPerTrip = 400};
+  const LoopOnUnits alone{.where = {}, .unitCycles = 100, .cyclesPerTrip = 400};
   CHECK(alone.shareOf(8) == 1);
-  const imbrex::LoopOnUnits ofOneWarp{
+  const LoopOnUnits ofOneWarp{
       .where = {}, .unitCycles = 100, .cyclesPerTrip = 400, .partOfUnits = 0.25};
   CHECK(ofOneWarp.share() == doctest::Approx(0.25));
   CHECK(ofOneWarp.shareOf(8) == doctest::Approx(0.5));
 }
+
+} // namespace
+} // namespace imbrex

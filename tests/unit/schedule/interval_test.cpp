@@ -8,7 +8,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
+#include <string>
 
 using namespace imbrex;
 using namespace imbrex::schedule;
@@ -27,6 +29,7 @@ TEST_CASE("each step is as fast as the slowest of load, product, and the way rou
         CHECK(interval.cyclesPerTrip == doctest::Approx(std::max({busy + 0.0, 30.0, round})));
         CHECK(interval.lowerBound == std::max(busy, 30));
         CHECK(interval.busiest == (busy > 30 ? "bus" : "alu"));
+        CHECK(interval.resources == std::map<std::string, double>{{"alu", 30}, {"bus", busy}});
         CHECK(interval.period >= 1);
       }
 }
