@@ -334,7 +334,7 @@ kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
 }
 
 TEST_CASE("a block of few warps has the units of as many partitions") {
-  const machine::Machine &machine = *machine::findMachine("gfx942");
+  const machine::Machine &machine = *machine::findMachine("sm_80");
   if (target::findGpuTarget(machine) == nullptr) return;
   for (const auto &[warps, part] : {std::pair{1, 0.25}, std::pair{2, 0.5}, std::pair{8, 1.0}}) {
     CAPTURE(warps);
