@@ -30,6 +30,13 @@ void placeSharedMemory(llvm::Module &module) {
   shared[0]->eraseFromParent();
 }
 
+constexpr InsertedPass kInserted[] = {
+    {.name = kPassOfSelection, .run = forgetSharedMemory},
+    {.name = kPassInFrontOfWaits, .run = removeBranchesAroundLoads},
+    {.name = kPassInFrontOfWaits, .run = keepWaitsInLoops},
+    {.name = kPassOfWaits, .run = waitForWriteBacks},
+};
+
 } // namespace
 
 Result<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &machine,
@@ -45,11 +52,7 @@ Result<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &mach
   // Both halves of a warp have what the other has: read ahead, that would be too much.
   if (generation != kLargeFragments) orderProducts(module);
   placeSharedMemory(module);
-  return generate(module, machine, type,
-                  {{.name = kPassOfSelection, .run = forgetSharedMemory},
-                   {.name = kPassInFrontOfWaits, .run = removeBranchesAroundLoads},
-                   {.name = kPassInFrontOfWaits, .run = keepWaitsInLoops},
-                   {.name = kPassOfWaits, .run = waitForWriteBacks}});
+  return generate(module, machine, type, {.inserted = kInserted});
 }
 
 } // namespace imbrex::target::amdgpu

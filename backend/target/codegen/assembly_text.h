@@ -15,8 +15,9 @@ inline auto linesOf(llvm::StringRef assembly, llvm::StringRef comment) {
 
 /// `%r1, %r2`, `v0, s[0:1]`
 inline llvm::SmallVector<llvm::StringRef, 4> operandsIn(llvm::StringRef list) {
-  return llvm::map_to_vector<4>(llvm::split(list, ','),
-                                [](llvm::StringRef operand) { return operand.trim(); });
+  llvm::SmallVector<llvm::StringRef, 4> operands; // a vector of a range would split it twice
+  for (const llvm::StringRef operand : llvm::split(list, ',')) operands.push_back(operand.trim());
+  return operands;
 }
 
 } // namespace imbrex::target

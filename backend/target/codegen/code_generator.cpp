@@ -120,37 +120,61 @@ private:
   bool (*run_)(llvm::MachineFunction &);
 };
 
+class OwnIrPass final : public llvm::FunctionPass {
+public:
+  explicit OwnIrPass(const ReplacingPass &own) : llvm::FunctionPass(id), run_(own.run) {}
+  bool runOnFunction(llvm::Function &function) override { return run_(function); }
+
+private:
+  static inline char id = 0;
+  bool (*run_)(llvm::Function &);
+};
+
 /// Passes of LLVM's that do nothing for our code, or harm it.
 constexpr llvm::StringLiteral kLeftOut[] = {
     // They move a sum as far down as its use allows, past all loads: sink.h stands in their place.
-    "sink", "machine-sink"};
+    "sink", "machine-sink",
+    // They follow a source's variables. Our code has the lines of one, and no variables.
+    "livedebugvalues", "removeredundantdebugvalues"};
 /// This one would run three times; the last finds what the others do.
 constexpr llvm::StringLiteral kRepeated = "early-cse";
 constexpr int kRunsTooMany = 2;
 
-/// LLVM's passes, but for those left out, and with a target's own.
+/// LLVM's passes with what we and a target change.
 class CodegenPasses final : public llvm::legacy::PassManager {
 public:
-  explicit CodegenPasses(llvm::ArrayRef<InsertedPass> own) : own_(own) {}
+  explicit CodegenPasses(const PassChanges &changes) : changes_(changes) {}
 
   void add(llvm::Pass *pass) override {
     const llvm::PassInfo *info = llvm::Pass::lookupPassInfo(pass->getPassID());
     const llvm::StringRef name = info != nullptr ? info->getPassArgument() : "";
+    if (const ReplacingPass *own = replacementOf(name)) {
+      delete pass;
+      llvm::legacy::PassManager::add(new OwnIrPass(*own));
+      return;
+    }
     if (isLeftOut(name)) {
       delete pass;
       return;
     }
     llvm::legacy::PassManager::add(pass);
-    for (const InsertedPass &behind : own_)
+    for (const InsertedPass &behind : changes_.inserted)
       if (name == behind.name) llvm::legacy::PassManager::add(new OwnPass(behind));
   }
 
 private:
   bool isLeftOut(llvm::StringRef name) {
-    return llvm::is_contained(kLeftOut, name) || (name == kRepeated && runs_++ < kRunsTooMany);
+    return llvm::is_contained(kLeftOut, name) || llvm::is_contained(changes_.leftOut, name) ||
+           (name == kRepeated && runs_++ < kRunsTooMany);
   }
 
-  llvm::ArrayRef<InsertedPass> own_;
+  const ReplacingPass *replacementOf(llvm::StringRef name) const {
+    const auto *found =
+        llvm::find_if(changes_.replaced, [&](const ReplacingPass &own) { return name == own.name; });
+    return found != changes_.replaced.end() ? found : nullptr;
+  }
+
+  const PassChanges &changes_;
   int runs_ = 0; // of kRepeated
 };
 
@@ -185,12 +209,12 @@ std::shared_mutex &llvmOptions() {
 }
 
 Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine,
-                             llvm::CodeGenFileType type, llvm::ArrayRef<InsertedPass> own) {
+                             llvm::CodeGenFileType type, const PassChanges &changes) {
   const std::shared_lock lock(llvmOptions());
   const ErrorScope errors(module.getContext());
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  CodegenPasses passes(own);
+  CodegenPasses passes(changes);
   const bool refused = machine.addPassesToEmitFile(passes, stream, nullptr, type);
   IMBREX_CHECK(!refused, "LLVM cannot write this kind of file for {0}",
                machine.getTargetTriple().str());

@@ -29,9 +29,22 @@ struct InsertedPass {
   bool (*run)(llvm::MachineFunction &);
 };
 
+/// The same on LLVM's IR, in place of LLVM's that is called so.
+struct ReplacingPass {
+  llvm::StringRef name;
+  bool (*run)(llvm::Function &);
+};
+
+/// How one family's list of passes differs from LLVM's.
+struct PassChanges {
+  llvm::ArrayRef<llvm::StringLiteral> leftOut = {};
+  llvm::ArrayRef<ReplacingPass> replaced = {};
+  llvm::ArrayRef<InsertedPass> inserted = {};
+};
+
 /// Assembly or an object file; the error is LLVM's. The module is used up.
 Result<std::string> generate(llvm::Module &module, llvm::TargetMachine &machine,
-                             llvm::CodeGenFileType type, llvm::ArrayRef<InsertedPass> own = {});
+                             llvm::CodeGenFileType type, const PassChanges &changes = {});
 
 /// LLVM's options are globals, which lld sets anew at each call: code generators hold this shared,
 /// a linker alone.

@@ -80,17 +80,16 @@ constexpr auto kSteps = std::to_array<PassRun>({
      "loops are entered below their condition, so that code may be moved there; to do that here "
      "already keeps addresses in registers that an access has room for"},
     {[](Passes &p) { p.addPass(llvm::SimplifyCFGPass()); }, "what rotation leaves"},
-    {combine, "the same again in the loops' new form"},
     {unroll, "loops of few trips over slabs and parts"},
-    {[](Passes &p) { p.addPass(llvm::GVNPass()); },
-     "elements that several trips or blocks load from one place"},
-    {combine, "what unrolled trips have in common"},
+    {[](Passes &p) { p.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false))); },
+     "elements that several trips or blocks load from one place; what is there on some ways alone is "
+     "not worth looking for"},
+    {combine, "the same in the loops' new form, and what unrolled trips have in common"},
     {[](Passes &p) { p.addPass(llvm::CorrelatedValuePropagationPass()); },
      "numbers that are known not to be negative widen for nothing; branches decided before"},
     {[](Passes &p) { p.addPass(llvm::ADCEPass()); }, "what nothing asks for any more"},
     {moveOutOfLoops, "what no trip changes: rows' addresses, masks of tiles"},
     {shareBetweenBranches, "masked accesses of one mask, and what both sides of a branch do"},
-    {combine, "the last word"},
     {[](Passes &p) { p.addPass(llvm::InferAlignmentPass()); },
      "accesses to shared memory whose neighbours the code generator makes one wider access of"},
 });

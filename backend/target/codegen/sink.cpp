@@ -1,5 +1,6 @@
 #include "backend/target/codegen/sink.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -61,7 +62,39 @@ BasicBlock *onlyUser(Instruction &instruction) {
   return only;
 }
 
+/// What costs nothing, or next to nothing, to compute again.
+bool isCheap(const Instruction &instruction) {
+  const auto *address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction);
+  return llvm::isa<llvm::CmpInst>(instruction) ||
+         (address != nullptr && address->hasAllConstantIndices());
+}
+
+/// Gives each other block that asks for this instruction one of its own; whether there is any.
+bool copyIntoUsers(Instruction &instruction) {
+  llvm::SmallDenseMap<BasicBlock *, Instruction *, 4> copies;
+  for (llvm::Use &use : llvm::make_early_inc_range(instruction.uses())) {
+    auto *user = llvm::cast<Instruction>(use.getUser());
+    if (llvm::isa<llvm::PHINode>(user) || user->getParent() == instruction.getParent()) continue;
+    Instruction *&copy = copies[user->getParent()];
+    if (copy == nullptr) {
+      copy = instruction.clone();
+      copy->insertBefore(user->getParent()->getFirstInsertionPt());
+    }
+    use.set(copy);
+  }
+  if (instruction.use_empty()) instruction.eraseFromParent();
+  return !copies.empty();
+}
+
 } // namespace
+
+bool computeWhereUsed(llvm::Function &function) {
+  bool anyCopied = false;
+  for (BasicBlock &block : function)
+    for (Instruction &instruction : llvm::make_early_inc_range(block))
+      if (isCheap(instruction)) anyCopied |= copyIntoUsers(instruction);
+  return anyCopied;
+}
 
 void sinkLightly(llvm::Function &function) {
   const llvm::DominatorTree dominators(function);

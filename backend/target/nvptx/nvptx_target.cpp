@@ -2,6 +2,7 @@
 
 #include "backend/target/codegen/code_generator.h"
 #include "backend/target/codegen/optimiser.h"
+#include "backend/target/codegen/sink.h"
 #include "backend/target/nvptx/assembler.h"
 #include "backend/target/nvptx/atomics.h"
 #include "backend/target/nvptx/loop_pointers.h"
@@ -22,6 +23,11 @@ namespace imbrex::target::nvptx {
 namespace {
 
 constexpr llvm::StringRef kTriple = "nvptx64-nvidia-cuda";
+
+/// These look for sums that share a part; the optimiser has found them, and NVIDIA's assembler orders
+/// what is left anew.
+constexpr llvm::StringLiteral kLeftOut[] = {"slsr", "nary-reassociate"};
+constexpr ReplacingPass kReplaced[] = {{.name = "codegenprepare", .run = computeWhereUsed}};
 
 /// Source lines as `.loc` alone. Any other kind of debug information makes PTX of `.target …,
 /// debug`, which NVIDIA's assembler does not optimise.
@@ -59,7 +65,8 @@ public:
     prepareAtomics(module, machine());
     prepareShifts(module);
     keepLoopPointers(module);
-    return generate(module, targetMachineFor(module), llvm::CodeGenFileType::AssemblyFile);
+    return generate(module, targetMachineFor(module), llvm::CodeGenFileType::AssemblyFile,
+                    {.leftOut = kLeftOut, .replaced = kReplaced});
   }
 
   Result<ObjectCode> objectOf(const std::string &text) const override {

@@ -70,7 +70,7 @@ public:
       const bool isOne = registers.size() == 1 && instruction.predicate.empty();
       for (const llvm::StringRef set : registers) {
         const auto [found, isFirst] = definitions_.try_emplace(set, Definition{instruction});
-        found->second.isOpaque |= !isFirst || !isOne || !isPure(instruction);
+        found->second.isOpaque |= !isFirst || !isOne;
       }
     }
   }
@@ -93,8 +93,8 @@ public:
   /// What sets a register, of which all is told by that one line; nothing where more is needed.
   const PtxInstruction *definitionOf(llvm::StringRef name) const {
     const auto found = definitions_.find(name);
-    const bool isKnown = found != definitions_.end() && !found->second.isOpaque;
-    return isKnown ? &found->second.by : nullptr;
+    if (found == definitions_.end() || found->second.isOpaque) return nullptr;
+    return isPure(found->second.by) ? &found->second.by : nullptr;
   }
 
 private:

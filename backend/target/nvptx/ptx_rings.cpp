@@ -27,11 +27,14 @@ struct SharedArrays {
 
 class PtxReader {
 public:
-  explicit PtxReader(llvm::StringRef ptx) : values_(ptx), arrays_(ptx) { findBarriers(ptx); }
+  explicit PtxReader(llvm::StringRef ptx)
+      : hasBarriers_(ptx.contains("mbarrier.")), values_(hasBarriers_ ? ptx : ""), arrays_(ptx) {
+    if (hasBarriers_) findBarriers(ptx);
+  }
 
   CodeLine read(llvm::StringRef line) {
     CodeLine read = readInstruction(line);
-    values_.line(line);
+    if (hasBarriers_) values_.line(line);
     return read;
   }
 
@@ -47,7 +50,6 @@ private:
 
   /// Where barriers are made, which is done at places that the code names.
   void findBarriers(llvm::StringRef ptx) {
-    if (!ptx.contains("mbarrier.init")) return;
     PtxValues values = values_;
     for (const llvm::StringRef line : linesOf(ptx, "//")) {
       const PtxInstruction instruction(line);
@@ -130,6 +132,7 @@ private:
     return read;
   }
 
+  bool hasBarriers_; ///< Nothing else asks what a register holds.
   PtxValues values_;
   SharedArrays arrays_;
   llvm::SmallVector<Place> barriers_;
