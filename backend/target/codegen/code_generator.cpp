@@ -169,8 +169,8 @@ private:
   }
 
   const ReplacingPass *replacementOf(llvm::StringRef name) const {
-    const auto *found =
-        llvm::find_if(changes_.replaced, [&](const ReplacingPass &own) { return name == own.name; });
+    const auto *found = llvm::find_if(changes_.replaced,
+                                      [&](const ReplacingPass &own) { return name == own.name; });
     return found != changes_.replaced.end() ? found : nullptr;
   }
 

@@ -82,8 +82,8 @@ constexpr auto kSteps = std::to_array<PassRun>({
     {[](Passes &p) { p.addPass(llvm::SimplifyCFGPass()); }, "what rotation leaves"},
     {unroll, "loops of few trips over slabs and parts"},
     {[](Passes &p) { p.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false))); },
-     "elements that several trips or blocks load from one place; what is there on some ways alone is "
-     "not worth looking for"},
+     "elements that several trips or blocks load from one place; what only some ways "
+     "load already is not worth looking for"},
     {combine, "the same in the loops' new form, and what unrolled trips have in common"},
     {[](Passes &p) { p.addPass(llvm::CorrelatedValuePropagationPass()); },
      "numbers that are known not to be negative widen for nothing; branches decided before"},

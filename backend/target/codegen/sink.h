@@ -28,9 +28,9 @@ void sinkLightly(llvm::Function &function);
 /// loop:                                     %next = getelementptr %row, 64
 ///   %x = load %next                         %x = load %next
 ///
-/// Code is selected block by block: so the distance becomes part of the access, and the condition of
-/// the branch, and neither needs a register from one block to the next. Says whether it has changed
-/// anything.
+/// Code is selected block by block: so the distance becomes part of the access, and the condition
+/// of the branch, and neither needs a register from one block to the next. Says whether it has
+/// changed anything.
 ///
 /// Runs in a code generator, behind all that share such values again. LLVM's `codegenprepare` does
 /// it too, and looks for much else: that took a fifteenth of a product's compilation, and of a

@@ -24,8 +24,8 @@ namespace {
 
 constexpr llvm::StringRef kTriple = "nvptx64-nvidia-cuda";
 
-/// These look for sums that share a part; the optimiser has found them, and NVIDIA's assembler orders
-/// what is left anew.
+/// These look for sums that share a part; the optimiser has found them, and NVIDIA's assembler
+/// orders what is left anew.
 constexpr llvm::StringLiteral kLeftOut[] = {"slsr", "nary-reassociate"};
 constexpr ReplacingPass kReplaced[] = {{.name = "codegenprepare", .run = computeWhereUsed}};
 
