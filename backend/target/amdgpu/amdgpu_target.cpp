@@ -2,6 +2,7 @@
 
 #include "backend/target/amdgpu/amdgpu_vocabulary.h"
 #include "backend/target/amdgpu/assembler.h"
+#include "backend/target/amdgpu/carried_vectors.h"
 #include "backend/target/amdgpu/code.h"
 #include "backend/target/amdgpu/gcn_accesses.h"
 #include "backend/target/amdgpu/gcn_mix.h"
@@ -40,6 +41,13 @@ bool computesFloats(const llvm::Module &module) {
   });
 }
 
+/// Not WMMA: of RDNA's threads, which have fewer registers, some products of weights spill up to 38
+/// more where sums are carried as vectors.
+bool isMfma(const llvm::Instruction &instruction) {
+  const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  return call && call->getCalledFunction()->getName().starts_with("llvm.amdgcn.mfma.");
+}
+
 class AmdgpuTarget final : public GpuTarget {
 public:
   explicit AmdgpuTarget(const machine::Machine &machine) : vocabulary_(machine) {}
@@ -61,6 +69,7 @@ public:
     const llvm::StringRef last = vocabulary_.hasFloatPairs() && computesFloats(module)
                                      ? "slp-vectorizer,instcombine<no-verify-fixpoint>"
                                      : "";
+    carryVectors(module, isMfma);
     target::optimise(module, targetMachine(), {.last = last});
   }
 

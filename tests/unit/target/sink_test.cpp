@@ -113,3 +113,56 @@ end:
 })");
   CHECK(places.at("square") == "other");
 }
+
+namespace {
+
+/// How often a function computes this in each block, when all that is cheap has been copied there.
+std::map<std::string, int> blocksWith(llvm::StringRef opcode, const char *text) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const auto module = llvm::parseAssemblyString(text, problem, context);
+  REQUIRE_MESSAGE(module, problem.getMessage().str());
+  llvm::Function &function = *module->begin();
+  CHECK(target::computeWhereUsed(function));
+  CHECK_FALSE(llvm::verifyFunction(function));
+  CHECK_FALSE(target::computeWhereUsed(function)); // there is no more to do
+  std::map<std::string, int> counts;
+  for (const llvm::Instruction &instruction : llvm::instructions(function))
+    if (instruction.getOpcodeName() == opcode) ++counts[instruction.getParent()->getName().str()];
+  return counts;
+}
+
+/// Two accesses in each of two blocks.
+constexpr const char *kUsedBelow = R"(
+define i1 @f(ptr %p, i64 %i, i32 %n) {
+entry:
+  %next = getelementptr i8, ptr %p, i64 64
+  %far = getelementptr i8, ptr %p, i64 %i
+  %more = icmp ult i32 %n, 7
+  br i1 %more, label %one, label %other
+one:
+  store float 1.0, ptr %next
+  store float 2.0, ptr %next
+  %farther = getelementptr i8, ptr %far, i64 8
+  store float 3.0, ptr %farther
+  br i1 %more, label %end, label %other
+other:
+  store float 4.0, ptr %next
+  store float 5.0, ptr %far
+  br label %end
+end:
+  %r = phi i1 [ %more, %one ], [ false, %other ]
+  ret i1 %r
+})";
+
+} // namespace
+
+TEST_CASE("a constant distance is added in each block that uses the address, and no other") {
+  // `far` stays in the entry, and `farther` where it is.
+  CHECK(blocksWith("getelementptr", kUsedBelow) ==
+        std::map<std::string, int>{{"entry", 1}, {"one", 2}, {"other", 1}});
+}
+
+TEST_CASE("a condition is asked in each block that branches by it") {
+  CHECK(blocksWith("icmp", kUsedBelow) == std::map<std::string, int>{{"entry", 1}, {"one", 1}});
+}
