@@ -2,6 +2,9 @@
 // reads while the other multiplies.
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
 #include "tests/codegen/compiled_table.h"
 #include "tests/codegen/table_launch.h"
 #include "tests/codegen/turn_kernels.h"
@@ -79,6 +82,28 @@ TEST_CASE("halves that take turns compute what the interpreter does, for any num
       CHECK(takesTurns(one.kernel.clone(), machine));
       checkAsInterpreter(one, machine);
     }
+  }
+}
+
+TEST_CASE("sums go from trip to trip as the vectors that are multiplied into") {
+  for (const char *machine : kMachines) {
+    CAPTURE(std::string(machine));
+    if (targetOf(machine) == nullptr) continue;
+    ir::Kernel kernel = turnKernel({}).kernel;
+    const GpuCode code = codeOf(kernel, *targetOf(machine));
+    std::size_t vectors = 0;
+    for (llvm::Function &function : *code.module) {
+      if (function.isDeclaration()) continue;
+      const llvm::DominatorTree dominators(function);
+      const llvm::LoopInfo loops(dominators);
+      for (const llvm::BasicBlock &block : function)
+        for (const llvm::PHINode &phi : block.phis()) {
+          if (!loops.isLoopHeader(&block)) continue;
+          CHECK_FALSE(phi.getType()->isFloatTy());
+          vectors += phi.getType()->isVectorTy() ? 1 : 0;
+        }
+    }
+    CHECK(vectors > 0);
   }
 }
 
