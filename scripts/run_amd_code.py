@@ -232,6 +232,8 @@ class Machine:
             return "v_permlane_swap", lambda buffers: self.swap_rows(buffers, word)
         if not is_cdna and top == 0x36 and 0xA2 <= lds <= 0xA7:
             return "ds_load_d16", lambda buffers: self.load_half(buffers, word, lds)
+        if load := self.buffer_load(pc, word):
+            return "buffer_load", lambda buffers: self.load_from_buffer(buffers, *load)
         if update := self.wide_swap(pc, word):
             return "global_atomic_cmpswap_b64", lambda buffers: self.swap_wide(buffers, *update)
         if is_cdna and top == 0x37 and word >> 18 & 0x7F in (0x2A, 0x7D, 0x7E):
@@ -316,11 +318,45 @@ class Machine:
         registers = Registers(buffers, self.lanes)
         addresses, to = registers.row(word >> 32 & 0xFF), registers.row(word >> 56 & 0xFF)
         for lane in registers.active():
-            at = buffers[3].value + addresses[lane] + (word & 0xFFFF)
-            raw = ctypes.string_at(at, 1 if lds < 0xA6 else 2)
+            at = addresses[lane] + (word & 0xFFFF) & 0xFFFFFFFF
+            raw = ctypes.string_at(buffers[3].value + at, 1 if lds < 0xA6 else 2)
             half = int.from_bytes(raw, "little", signed=lds in (0xA4, 0xA5)) & 0xFFFF
             to[lane] = to[lane] & 0xFFFF | half << 16 if lds & 1 else to[lane] & ~0xFFFF | half
         registers.go_on(8)
+
+    def buffer_load(self, pc, word):
+        """One of bytes, halves or words: its size and opcode, where its offsets and its buffer are,
+        and where to. Only CDNA's words are known to the emulator."""
+        if self.arch == "rdna4":
+            beyond = struct.unpack("<I", ctypes.string_at(pc + 8, 4))[0]
+            where = word & 0x7F, word >> 41 & 0x1FF, word >> 62 & 3, beyond & 0xFF, beyond >> 8
+            top, code, size, to = 0x31, word >> 14 & 0xFF, 12, word >> 32 & 0xFF
+        else:
+            offsets = word >> (12 if self.arch == "cdna" else 54) & 3
+            where = word >> 56, (word >> 48 & 0x1F) * 4, offsets, word >> 32 & 0xFF, word & 0xFFF
+            top, code, size, to = 0x38, word >> 18 & 0x7F, 8, word >> 40 & 0xFF
+        is_load = word >> 26 & 0x3F == top and 0x10 <= code <= 0x17
+        is_to_lds = self.arch == "cdna" and word >> 16 & 1
+        return (size, code, where, to) if is_load and not is_to_lds else None
+
+    def load_from_buffer(self, buffers, size, code, where, to):
+        """Zero beyond the buffer's end."""
+        registers = Registers(buffers, self.lanes)
+        scalar, first, offsets, vector, constant = where
+        base, records = registers.wide(first) & (1 << 48) - 1, registers.scalar[first + 2]
+        if offsets & 2 or registers.scalar[first + 1] >> 16 & 0x3FFF:
+            raise NotImplementedError("a buffer of rows is read")
+        inline = 0 if scalar in (0x7C, 0x80) and (scalar == 0x80 or self.arch != "cdna") else None
+        constant += registers.scalar[scalar] if inline is None else inline
+        part = {0x10: 1, 0x11: 1, 0x12: 2, 0x13: 2}.get(code, 4)
+        addresses = list(registers.row(vector)) if offsets & 1 else [0] * self.lanes
+        for number in range(max(1, code - 0x13)):
+            row = registers.row(to + number)
+            for lane in registers.active():
+                at = addresses[lane] + constant + 4 * number
+                raw = ctypes.string_at(base + at, part) if at + part <= records else b"\0"
+                row[lane] = int.from_bytes(raw, "little", signed=code in (0x11, 0x13)) & 0xFFFFFFFF
+        registers.go_on(size)
 
     def wide_swap(self, pc, word):
         """Of RDNA's compare-and-swap of 64 bits: bytes, registers of scalar base, address, data and
@@ -365,10 +401,39 @@ class Machine:
         if name.startswith("DS_") and "PERMUTE" not in name:
             emulated = step
             step = lambda buffers: self.access_lds(buffers, name, word, emulated)
+        if "MFMA" in name or "WMMA" in name:
+            return name, self.product(name, word, step)
         is_plain = name.split("_")[1] in ("READ", "WRITE", "LOAD", "STORE", "READ2", "WRITE2")
         if "_ATOMIC_" in name or name.startswith("DS_") and "PERMUTE" not in name and not is_plain:
             return name, lambda buffers: self.one_by_one(buffers, step)
         return name, step
+
+    def product(self, name, word, step):
+        """The emulator has the sums of 32 x 32 in the order of their rows. A lane has rows in groups
+        of four, the next of which the other half of the wave has (CDNA 3 ISA, "Dense Matrix
+        Instructions"): so A's rows change places for the time being."""
+        unknown = ("XF32", "F64") if "MFMA" in name else ("FP8", "BF8")
+        if any(kind in name for kind in unknown):
+            raise NotImplementedError(f"the emulator takes the operands of {name} for others")
+        if "32X32X" not in name:
+            return step
+        if word >> 59 & 3:
+            raise NotImplementedError("a factor is in accumulation registers")
+        depth, _, element = name.partition("32X32X")[2].partition("_")
+        bits = 8 if "8" in element else 16 if "16" in element else 32
+        first, count = word >> 32 & 0xFF, 32 * int(depth) * bits // (64 * 32)
+        source = [lane & 32 | (lane & 12) << 1 | (lane & 16) >> 2 | lane & 3 for lane in range(64)]
+
+        def run(buffers):
+            registers = Registers(buffers, self.lanes)
+            kept = [list(registers.row(first + i)) for i in range(count)]
+            for i in range(count):
+                registers.row(first + i)[:] = [kept[i][lane] for lane in source]
+            step(buffers)
+            for i in range(count):
+                registers.row(first + i)[:] = kept[i]
+
+        return run
 
     def one_by_one(self, buffers, step):
         """Each lane of an update sees what the lanes before it have left."""

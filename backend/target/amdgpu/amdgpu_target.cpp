@@ -41,8 +41,8 @@ bool computesFloats(const llvm::Module &module) {
   });
 }
 
-/// Not WMMA: of RDNA's threads, which have fewer registers, some products of weights spill up to 38
-/// more where sums are carried as vectors.
+/// MFMA, not WMMA: a thread of RDNA has half the registers, and a product of weights spilled 38
+/// more of them where sums were carried as vectors.
 bool isMfma(const llvm::Instruction &instruction) {
   const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   return call && call->getCalledFunction()->getName().starts_with("llvm.amdgcn.mfma.");
