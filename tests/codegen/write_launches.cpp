@@ -7,7 +7,9 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
+#include "tests/codegen/turn_kernels.h"
 #include "tests/support/made_object.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +19,7 @@
 #include <string>
 #include <vector>
 
-/// Writes the launches of the table's kernels on a GPU into files, for whatever can run its code
+/// Writes the launches of kernels on a GPU into files, for whatever can run its code
 /// (scripts/run_amd_code.py):
 ///
 ///   write_launches MACHINE FOLDER [KERNEL …]
@@ -94,12 +96,10 @@ private:
                              {"element", llvm::StringRef(ir::info(first[i].element).name)}});
     }
     const auto [x, y, z] = one.grid.extents;
-    return llvm::json::Object{{"kernel", one.name},
-                              {"threads", interface.threads},
-                              {"grid", llvm::json::Array{x, y, z}},
-                              {"bytes", hidden + kHiddenBytes},
-                              {"words", std::move(words)},
-                              {"buffers", std::move(buffers)}};
+    return llvm::json::Object{
+        {"kernel", interface.name},           {"threads", interface.threads},
+        {"grid", llvm::json::Array{x, y, z}}, {"bytes", hidden + kHiddenBytes},
+        {"words", std::move(words)},          {"buffers", std::move(buffers)}};
   }
 
   static llvm::StringRef bytesOf(const ir::Argument &argument) {
@@ -140,6 +140,27 @@ private:
 
 using Names = std::vector<std::string>;
 
+/// The table's; loops that copy or load ahead, and products whose halves take turns where they do.
+std::vector<TableKernel> kernelsOn(const machine::Machine &machine) {
+  std::vector<TableKernel> kernels = kernelTable(machine);
+  const auto add = [&](std::vector<TableKernel> more) {
+    std::ranges::move(more, std::back_inserter(kernels));
+  };
+  for (const int slots : {2, 3}) add(pipelinedKernels(slots));
+  add(largeProducts());
+  add(oddProducts());
+  constexpr std::int32_t kLanesOfCdna = 64;
+  if (machine.warpSize != kLanesOfCdna) return kernels;
+  for (const auto &[name, of] :
+       {std::pair{"turns_f16", TurnCase{.depth = 320}},
+        std::pair{"turns_bf16", TurnCase{.element = "bf16", .isBTransposed = false, .depth = 200}},
+        std::pair{"turns_odd", TurnCase{.depth = 400, .m = 48, .n = 80, .k = 128}}}) {
+    kernels.push_back(turnKernel(of));
+    kernels.back().name = name;
+  }
+  return kernels;
+}
+
 /// The kernels of these names; without any, all.
 int writeAll(const std::string &name, llvm::StringRef folder, const Names &kernels) {
   const machine::Machine *machine = machine::findMachine(name);
@@ -149,7 +170,7 @@ int writeAll(const std::string &name, llvm::StringRef folder, const Names &kerne
     return 1;
   }
   Writer writer(*target, folder);
-  for (TableKernel &one : kernelTable(*machine))
+  for (TableKernel &one : kernelsOn(*machine))
     if (one.isEmulated && (kernels.empty() || std::ranges::count(kernels, one.name) > 0))
       writer.write(one); // the interpreter knows no instructions of the author's
   return 0;
@@ -159,6 +180,8 @@ int writeAll(const std::string &name, llvm::StringRef folder, const Names &kerne
 } // namespace imbrex::testing
 
 int main(int count, char **words) {
+  doctest::Context context; // kernels are made by what tests call
+  context.setAsDefaultForAssertsOutOfTestCases();
   if (count >= 3) return imbrex::testing::writeAll(words[1], words[2], {words + 3, words + count});
   llvm::errs() << "usage: write_launches MACHINE FOLDER [KERNEL ...]\n";
   return 2;
