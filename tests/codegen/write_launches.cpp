@@ -149,8 +149,7 @@ std::vector<TableKernel> kernelsOn(const machine::Machine &machine) {
   for (const int slots : {2, 3}) add(pipelinedKernels(slots));
   add(largeProducts());
   add(oddProducts());
-  constexpr std::int32_t kLanesOfCdna = 64;
-  if (machine.warpSize != kLanesOfCdna) return kernels;
+  if (!machine::mayBeApart(machine)) return kernels;
   for (const auto &[name, of] :
        {std::pair{"turns_f16", TurnCase{.depth = 320}},
         std::pair{"turns_bf16", TurnCase{.element = "bf16", .isBTransposed = false, .depth = 200}},

@@ -292,12 +292,7 @@ llvm::Value *numberLike(llvm::Value *like, std::uint64_t number) {
   return llvm::ConstantInt::get(like->getType(), number);
 }
 
-namespace {
-
-/// The vector of integers whose elements these are, all of them in their order; nullptr if there is
-/// none. Not of floats, which would go through branches in pairs, and take pairs of registers.
 Value *vectorTakenApart(llvm::ArrayRef<Value *> elements) {
-  if (!elements[0]->getType()->isIntegerTy()) return nullptr;
   Value *whole = nullptr;
   for (const auto [i, element] : llvm::enumerate(elements)) {
     auto *extract = llvm::dyn_cast<llvm::ExtractElementInst>(element);
@@ -311,10 +306,9 @@ Value *vectorTakenApart(llvm::ArrayRef<Value *> elements) {
   return type->getNumElements() == elements.size() ? whole : nullptr;
 }
 
-} // namespace
-
 Value *vectorOf(Builder &b, llvm::ArrayRef<Value *> elements) {
-  if (Value *whole = vectorTakenApart(elements)) return whole;
+  if (elements[0]->getType()->isIntegerTy())
+    if (Value *whole = vectorTakenApart(elements)) return whole;
   const auto count = static_cast<unsigned>(elements.size());
   Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(elements[0]->getType(), count));
   for (unsigned i = 0; i < count; ++i) vector = b.CreateInsertElement(vector, elements[i], i);

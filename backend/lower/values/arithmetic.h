@@ -61,7 +61,10 @@ llvm::Value *emitTripCount(llvm::IRBuilder<> &builder, llvm::Value *low, llvm::V
 llvm::Value *zeroLike(llvm::Value *like);
 llvm::Value *numberLike(llvm::Value *like, std::uint64_t number);
 
-/// Values of one type as a vector.
+/// The vector whose elements these are, all of them in their order; null if there is none.
+llvm::Value *vectorTakenApart(llvm::ArrayRef<llvm::Value *> elements);
+/// Values of one type as a vector: of integers, the one that they are taken from, if there is one.
+/// Floats would go through branches in pairs then, and take pairs of registers.
 llvm::Value *vectorOf(llvm::IRBuilder<> &builder, llvm::ArrayRef<llvm::Value *> elements);
 
 /// The type with the same lanes as `like` and this element.

@@ -1,5 +1,6 @@
 #include "backend/target/amdgpu/carried_vectors.h"
 
+#include "backend/lower/values/arithmetic.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -8,24 +9,17 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 
-#include <optional>
 #include <vector>
 
 namespace imbrex::target::amdgpu {
 namespace {
 
-using llvm::ExtractElementInst;
 using llvm::FixedVectorType;
 using llvm::InsertElementInst;
 using llvm::PHINode;
 using llvm::Value;
 
 using Elements = llvm::SmallVector<Value *, 16>;
-
-std::optional<unsigned> constantIndex(const Value *index) {
-  const auto *number = llvm::dyn_cast<llvm::ConstantInt>(index);
-  return number ? std::optional(static_cast<unsigned>(number->getZExtValue())) : std::nullopt;
-}
 
 /// What a vector is put together from, where all its elements are inserted; empty of others.
 Elements elementsOf(const InsertElementInst &last) {
@@ -34,9 +28,9 @@ Elements elementsOf(const InsertElementInst &last) {
   Elements elements(type->getNumElements(), nullptr);
   const Value *vector = &last;
   while (const auto *insertion = llvm::dyn_cast<InsertElementInst>(vector)) {
-    const auto index = constantIndex(insertion->getOperand(2));
-    if (!index || *index >= elements.size()) return {};
-    Value *&element = elements[*index]; // whoever came last has set it
+    const auto *index = llvm::dyn_cast<llvm::ConstantInt>(insertion->getOperand(2));
+    if (index == nullptr || index->getZExtValue() >= elements.size()) return {};
+    Value *&element = elements[index->getZExtValue()]; // whoever came last has set it
     if (element == nullptr) element = insertion->getOperand(1);
     vector = insertion->getOperand(0);
   }
@@ -91,41 +85,21 @@ private:
     for (llvm::BasicBlock *from : first.blocks()) {
       const int known = vector->getBasicBlockIndex(from); // both ways of a branch lead here
       vector->addIncoming(known >= 0 ? vector->getIncomingValue(static_cast<unsigned>(known))
-                                     : comingFrom(*from, elements, last),
+                                     : comingFrom(*from, elements),
                           from);
     }
   }
 
-  Value *comingFrom(llvm::BasicBlock &block, const Elements &elements, const Value &like) {
+  /// What comes from a block, made there if it is no vector yet.
+  Value *comingFrom(llvm::BasicBlock &block, const Elements &elements) {
     Elements incoming;
     for (Value *element : elements)
       incoming.push_back(llvm::cast<PHINode>(element)->getIncomingValueForBlock(&block));
-    return vectorOf(incoming, block, like);
-  }
-
-  /// At the end of a block.
-  Value *vectorOf(const Elements &elements, llvm::BasicBlock &block, const Value &like) {
-    if (Value *whole = wholeOf(elements, like.getType())) return whole;
-    Value *vector = llvm::PoisonValue::get(like.getType());
+    if (Value *whole = lower::vectorTakenApart(incoming)) return whole;
     llvm::IRBuilder<> builder(block.getTerminator());
-    for (const auto [index, element] : llvm::enumerate(elements))
-      vector = builder.CreateInsertElement(vector, element, index);
+    Value *vector = lower::vectorOf(builder, incoming);
     if (auto *last = llvm::dyn_cast<InsertElementInst>(vector)) open_.push_back(last);
     return vector;
-  }
-
-  /// The vector whose elements these are, all of them in order.
-  static Value *wholeOf(const Elements &elements, const llvm::Type *type) {
-    Value *whole = nullptr;
-    for (const auto [index, element] : llvm::enumerate(elements)) {
-      auto *extraction = llvm::dyn_cast<ExtractElementInst>(element);
-      if (extraction == nullptr || extraction->getVectorOperandType() != type ||
-          constantIndex(extraction->getIndexOperand()) != index ||
-          (whole != nullptr && extraction->getVectorOperand() != whole))
-        return nullptr;
-      whole = extraction->getVectorOperand();
-    }
-    return whole;
   }
 
   std::vector<InsertElementInst *> open_; ///< Vectors that are put together.

@@ -33,8 +33,8 @@ void sinkLightly(llvm::Function &function);
 /// changed anything.
 ///
 /// Runs in a code generator, behind all that share such values again. LLVM's `codegenprepare` does
-/// it too, and looks for much else: that took a fifteenth of a product's compilation, and of a
-/// filter's, whose addresses are sums of many parts, nine tenths.
+/// it too, and looks for much else: that took a twentieth of attention's compilation, and of a
+/// filter's, whose addresses are sums of many parts, most.
 bool computeWhereUsed(llvm::Function &function);
 
 } // namespace imbrex::target

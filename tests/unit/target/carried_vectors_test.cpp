@@ -80,13 +80,13 @@ private:
   std::map<const Value *, Numbers> known_;
 };
 
-/// How many phis a function has, of numbers besides the first of each block, and of vectors.
+/// How many phis a function has: of numbers, but for its loops' indices, and of vectors.
 struct Phis {
   std::size_t numbers = 0, vectors = 0;
   friend bool operator==(const Phis &, const Phis &) = default;
 };
 
-/// Of a function whose loops count by a phi called `i…`.
+/// Of a function whose loops' indices are called `i…`.
 Phis phisAfter(const std::string &text) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
@@ -106,29 +106,6 @@ Phis phisAfter(const std::string &text) {
     if (llvm::isa<llvm::PHINode>(instruction) && !instruction.getName().starts_with("i"))
       ++(instruction.getType()->isVectorTy() ? phis.vectors : phis.numbers);
   return phis;
-}
-
-TEST_CASE("a loop's sum is carried as the vector that is added to") {
-  CHECK(phisAfter(R"(
-define i32 @f(i32 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
-  %a = phi i32 [ 0, %entry ], [ %x, %loop ]
-  %b = phi i32 [ 5, %entry ], [ %y, %loop ]
-  %v = insertelement <2 x i32> poison, i32 %a, i32 0
-  %s = insertelement <2 x i32> %v, i32 %b, i32 1
-  %d = add <2 x i32> %s, <i32 3, i32 4>
-  %x = extractelement <2 x i32> %d, i32 0
-  %y = extractelement <2 x i32> %d, i32 1
-  %next = add i32 %i, 1
-  %more = icmp ult i32 %next, %n
-  br i1 %more, label %loop, label %end
-end:
-  %r = add i32 %x, %b
-  ret i32 %r
-})") == Phis{.numbers = 0, .vectors = 1});
 }
 
 TEST_CASE("from loop to loop, past a branch that leaves one out") {
@@ -170,33 +147,6 @@ end:
   %r = add i32 %both, %c
   ret i32 %r
 })") == Phis{.numbers = 0, .vectors = 3});
-}
-
-TEST_CASE("elements that change places, or stay, are put together where the loop turns") {
-  CHECK(phisAfter(R"(
-define i32 @f(i32 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
-  %a = phi i32 [ 1, %entry ], [ %y, %loop ]
-  %b = phi i32 [ 2, %entry ], [ %x, %loop ]
-  %c = phi i32 [ %n, %entry ], [ %c, %loop ]
-  %v = insertelement <3 x i32> poison, i32 %a, i32 0
-  %w = insertelement <3 x i32> %v, i32 %b, i32 1
-  %s = insertelement <3 x i32> %w, i32 %c, i32 2
-  %d = add <3 x i32> %s, <i32 10, i32 100, i32 1000>
-  %x = extractelement <3 x i32> %d, i32 0
-  %y = extractelement <3 x i32> %d, i32 1
-  %z = extractelement <3 x i32> %d, i32 2
-  %next = add i32 %i, 1
-  %more = icmp ult i32 %next, %n
-  br i1 %more, label %loop, label %end
-end:
-  %both = add i32 %x, %z
-  %r = add i32 %both, %a
-  ret i32 %r
-})") == Phis{.numbers = 0, .vectors = 1});
 }
 
 /// A loop with two numbers that become a vector, and what comes back for the next trip.
