@@ -44,6 +44,10 @@ Ahead filledBy(const Kernel &kernel, ValueId ring) {
   return kernel.definition(ring)->attrs<RingAttrs>().by;
 }
 
+bool isRingCopy(const Op &op) {
+  return op.kind == OpKind::RingCopy || op.kind == OpKind::RingCopyBox;
+}
+
 RingCopies copiesOf(const Kernel &kernel, ValueId ring, const machine::Machine &machine) {
   const Type &type = kernel.type(ring);
   const layout::LinearLayout &layout = kernel.layout(kernel.layoutOf(ring));
@@ -69,7 +73,7 @@ void findLeastGroup(const Kernel &kernel, const Block &body, const machine::Mach
   for (const auto &op : body.ops) {
     for (const Block &region : op->regions) findLeastGroup(kernel, region, machine, least);
     if (!op->regions.empty()) count = 0;
-    if (op->kind == OpKind::RingCopy || op->kind == OpKind::RingCopyBox) {
+    if (isRingCopy(*op)) {
       const RingCopies copies = copiesOf(kernel, op->operand(0), machine);
       if (copies.areInLaneOrder) count += copies.countOfThread();
     }

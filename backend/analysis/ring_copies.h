@@ -20,6 +20,8 @@ struct RingCopies {
 
   std::int64_t countOfThread() const { return std::ssize(vectors.registers) / vectors.width; }
 };
+/// Whether an op fills a slot by them.
+bool isRingCopy(const ir::Op &op);
 RingCopies copiesOf(const ir::Kernel &kernel, ir::ValueId ring, const machine::Machine &machine);
 
 /// The least number of copies that a thread makes in any group. A machine without groups waits

@@ -1,6 +1,7 @@
 #include "backend/analysis/whole_trips.h"
 
 #include "backend/analysis/loads_if.h"
+#include "backend/ir/products.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -21,13 +22,24 @@ public:
     const auto step = constantInteger(kernel_, loop_.operand(2));
     if (!step || *step <= 0) return std::nullopt;
     whole_.step = *step;
-    for (const auto &op : body_.ops)
+    for (const auto &op : body_.ops) {
       if (!add(*op)) return std::nullopt;
-    if (whole_.boxes.empty()) return std::nullopt;
+      whole_.steps += stepsOf(*op);
+    }
+    if (whole_.boxes.empty() || areFew()) return std::nullopt;
     return std::move(whole_);
   }
 
 private:
+  /// Whether the loop ends so near where it begins that hardly a trip is whole.
+  bool areFew() const {
+    constexpr std::int64_t kFew = 2;
+    const Op *end = kernel_.definition(loop_.operand(1));
+    if (!end || end->kind != OpKind::Add || end->operand(0) != loop_.operand(0)) return false;
+    const auto distance = constantInteger(kernel_, end->operand(1));
+    return distance && *distance <= (whole_.behind + kFew) * whole_.step;
+  }
+
   /// False where it is not known what the op does in which trips.
   bool add(const Op &op) {
     if (masksLoads_ && isOfLoads(kernel_, op)) return addLoads(op);
@@ -35,6 +47,14 @@ private:
       return false;
     if (op.kind == OpKind::RingCopyBox) return addBox(op) && addCopy(op);
     return op.kind != OpKind::RingCopy || addCopy(op);
+  }
+
+  std::int64_t stepsOf(const Op &op) const {
+    std::int64_t elements = 0;
+    for (const ValueId result : op.results)
+      if (kernel_.type(result).isTile()) elements += kernel_.type(result).shape().elements();
+    const bool isOfMultiplyAdds = isProduct(op) && !isOnUnit(op);
+    return elements * (isOfMultiplyAdds ? depthOf(kernel_, op) : 1) / kernel_.threads().count();
   }
 
   bool addLoads(const Op &branch) {
@@ -108,8 +128,12 @@ private:
   const Block &body_;
   const bool masksLoads_;
   std::set<const Op *> own_; // of the body
-  WholeTrips whole_{
-      .step = 1, .slots = ForAttrs::kMostSlots, .behind = 0, .boxes = {}, .coordinates = {}};
+  WholeTrips whole_{.step = 1,
+                    .slots = ForAttrs::kMostSlots,
+                    .behind = 0,
+                    .steps = 0,
+                    .boxes = {},
+                    .coordinates = {}};
 };
 
 } // namespace

@@ -23,6 +23,9 @@ struct WholeTrips {
   std::int64_t step;   ///< Of the loop.
   std::int64_t slots;  ///< The fewest of its rings; 1 where it loads.
   std::int64_t behind; ///< So many trips come behind one that makes all its copies.
+  /// Of each thread in a trip: an element of a tile that it computes, or a multiply-add. A product
+  /// on matrix units counts as its elements.
+  std::int64_t steps;
   std::vector<MovingBox> boxes;
   std::set<const ir::Op *> coordinates; ///< What the body makes them of, and views.
 };

@@ -34,6 +34,7 @@ namespace imbrex::lower {
 llvm::Value *applyColumns(llvm::IRBuilder<> &builder, llvm::ArrayRef<layout::Bits> columns,
                           llvm::Value *index);
 
+struct RingTurn;
 class WholeCopies;
 
 class Emitter {
@@ -172,7 +173,7 @@ public:
 
   void emitBlock(const ir::Block &block);
   void emitOp(const ir::Op &op);
-  /// While trips of a loop are emitted in which no copy or load is left out; else null.
+  /// While code is emitted in which no copy or load of a loop is left out; else null.
   WholeCopies *whole() { return whole_; }
   /// Leave the kernel if a condition, the same for all threads, holds.
   void endBlockIf(llvm::Value *condition);
@@ -197,6 +198,9 @@ private:
   void decodeParameters(const KernelInterface &interface);
   void emitCode(const ir::Op &op);
 
+  void emitInBlock(const ir::Op &op);
+  void emitCopies(llvm::ArrayRef<std::unique_ptr<ir::Op>> ops);
+
   // emit_control.cpp
   void emitFor(const ir::Op &op);
   /// Of a loop: from one number of trips to another.
@@ -205,11 +209,14 @@ private:
     std::int64_t together = 1;
   };
   void emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Registers> values);
-  llvm::Value *emitWholeTrips(const ir::Op &op, analysis::WholeTrips trips, llvm::Value *all,
-                              llvm::ArrayRef<Registers> values);
+  bool branchesAroundMasks(const analysis::WholeTrips &trips) const;
+  llvm::Value *emitWholeTrips(const ir::Op &op, analysis::WholeTrips trips, const RingTurn &turn,
+                              llvm::Value *all, llvm::ArrayRef<Registers> values);
   void passOn(const ir::Block &body);
   void emitWhile(const ir::Op &op);
   void emitIf(const ir::Op &op);
+  void branch(llvm::Value *condition, llvm::function_ref<void()> emitFirst,
+              llvm::function_ref<void()> emitSecond);
   void emitLoadsIf(const ir::Op &op);
   void emitBreakIf(const ir::Op &op);
   void emitRoles(const ir::Op &op);

@@ -1,14 +1,17 @@
 #include "backend/lower/lower.h"
 
 #include "backend/analysis/effects.h"
+#include "backend/analysis/ring_copies.h"
 #include "backend/lower/demand_order.h"
 #include "backend/lower/emitter.h"
+#include "backend/lower/memory/whole_copies.h"
 #include "backend/support/check.h"
 
 #include <cctype>
 
 namespace imbrex::lower {
 
+using analysis::isRingCopy;
 using ir::OpKind;
 using llvm::Value;
 
@@ -226,20 +229,62 @@ void Emitter::decodeParameters(const KernelInterface &interface) {
   b.SetInsertPoint(start);
 }
 
-void Emitter::emitBlock(const ir::Block &block) {
-  for (const auto &op : block.ops) {
-    if (op->kind == OpKind::Yield) return;
-    b.SetCurrentDebugLocation(lines_->at(op->where));
-    const std::int64_t before = shared.bytes();
-    emitOp(*op);
-    if (shared.bytes() > before && op->regions.empty()) largestUse_ = op->where;
-    if (op.get() != lastUseOfRings_) continue;
-    if (countsCopies()) {
-      drainCopies(0); // of those that were not wanted
-      waitBehindRings_ = &b.GetInsertBlock()->back();
-    }
-    shared.passRings();
+namespace {
+
+/// With how many ops a block goes on, up to its next effect of another kind, that copy into slots
+/// or are in front of such a one.
+std::size_t copiesAtHead(llvm::ArrayRef<std::unique_ptr<ir::Op>> ops) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (isRingCopy(*ops[i]))
+      count = i + 1;
+    else if (info(ops[i]->kind).effect != ir::Effect::Pure)
+      break;
   }
+  return count;
+}
+
+} // namespace
+
+void Emitter::emitBlock(const ir::Block &block) {
+  llvm::ArrayRef ops(block.ops);
+  while (!ops.empty() && ops.front()->kind != OpKind::Yield) {
+    const std::size_t copies = whole_ && whole_->isWhole() ? copiesAtHead(ops) : 0;
+    if (copies > 0)
+      emitCopies(ops.take_front(copies));
+    else
+      emitInBlock(*ops.front());
+    ops = ops.drop_front(std::max<std::size_t>(copies, 1));
+  }
+}
+
+/// Copies of a loop's trip, and what they need: with one branch for all of them to where they have
+/// no masks.
+void Emitter::emitCopies(llvm::ArrayRef<std::unique_ptr<ir::Op>> ops) {
+  const auto emit = [&](bool areCopies) {
+    for (const auto &op : ops)
+      if (isRingCopy(*op) == areCopies) emitInBlock(*op);
+  };
+  const auto emitMasked = [&] {
+    WholeCopies *const whole = std::exchange(whole_, nullptr);
+    emit(true);
+    whole_ = whole;
+  };
+  emit(false);
+  branch(whole_->isWhole(), [&] { emit(true); }, emitMasked);
+}
+
+void Emitter::emitInBlock(const ir::Op &op) {
+  b.SetCurrentDebugLocation(lines_->at(op.where));
+  const std::int64_t before = shared.bytes();
+  emitOp(op);
+  if (shared.bytes() > before && op.regions.empty()) largestUse_ = op.where;
+  if (&op != lastUseOfRings_) return;
+  if (countsCopies()) {
+    drainCopies(0); // of those that were not wanted
+    waitBehindRings_ = &b.GetInsertBlock()->back();
+  }
+  shared.passRings();
 }
 
 Result<LoweredKernel> lowerKernel(const ir::Kernel &kernel, const Vocabulary &words,

@@ -2,7 +2,8 @@
 
 Reads the text of `nvdisasm -c` and the assembly that LLVM writes for AMD's machines. A loop is
 what lies between a label and the last branch back to it; a branch to itself is none. How many
-steps one turn of it computes follows from the products that its instructions compute.
+steps one turn of it computes follows from the products that its instructions compute. Where a
+branch leads around some of them they count, but of two ways that load as much only the shorter.
 """
 
 import dataclasses
@@ -49,6 +50,7 @@ GCN_KINDS = [
     ("scalar", "s_*"),
     ("integer", "v_*"),
 ]
+FEW = 40  # instructions that an assembler puts under a condition in place of a branch around them
 KINDS = list(dict.fromkeys(kind for kind, _ in SASS_KINDS + GCN_KINDS)) + ["other"]
 
 
@@ -72,6 +74,20 @@ class Instruction:
         opcode = self.mnemonic.split(".")[0].replace("v_dual_", "v_")
         return next((kind for kind, names in kinds if any(fits(opcode, n) for n in names.split())),
                     "other")
+
+    @property
+    def falls_through(self):
+        """Whether the instruction behind it may come next."""
+        if self.guard or self.mnemonic.startswith("s_cbranch"):
+            return True
+        if not self.target:
+            return self.mnemonic.split(".")[0] not in ("EXIT", "s_endpgm")
+        return bool(re.match(r"\S+\s+[^`\s]+,", self.text))  # BRA P0, `(.L_x_1)
+
+    @property
+    def guard(self):
+        """`@!P0`: the condition under which it is done."""
+        return self.text.split()[0] if self.text.startswith("@") else None
 
     @property
     def loads(self):
@@ -188,7 +204,8 @@ def step_of(code, labels, wanted, warp):
     units = [i.products(warp) if i.kind == "matrix" else 0 for i in code]
     # What is left to lanes: all products, or those of one of a step's two.
     lanes = [i.products(warp) for i in code]
-    steps = whole_steps(code, loops, units, wanted) or whole_steps(code, loops, lanes, wanted)
+    steps = (whole_steps(code, labels, loops, units, wanted)
+             or whole_steps(code, labels, loops, lanes, wanted))
     steps = steps or list(rolled(code, loops, lanes, wanted))
     if not steps:
         return None
@@ -204,12 +221,13 @@ def within(loop, products):
     return sum(products[loop.first:loop.last + 1])
 
 
-def whole_steps(code, loops, products, wanted):
+def whole_steps(code, labels, loops, products, wanted):
     # A tenth less, as some lanes' products are written as multiplications alone.
     whole = [loop for loop in loops if within(loop, products) >= 0.9 * wanted]
     inner = [loop for loop in whole if not any(other in loop for other in whole)]
     # What is left over is done twice, as by warps for which a tile has not rows enough.
-    return [turn(code, loop, int(within(loop, products) / wanted + 0.1), {}) for loop in inner]
+    return [turn(code, way_through(code, labels, loop, products),
+                 int(within(loop, products) / wanted + 0.1), {}) for loop in inner]
 
 
 def rolled(code, loops, products, wanted):
@@ -221,12 +239,67 @@ def rolled(code, loops, products, wanted):
             continue
         each = sum(within(part, products) for part in inside)
         turns = max(1, round((wanted - (within(loop, products) - each)) / each))
-        yield turn(code, loop, 1, {part: turns for part in inside})
+        yield turn(code, range(loop.first, loop.last + 1), 1, {part: turns for part in inside})
 
 
-def turn(code, loop, steps, turns):
+def way_through(code, labels, loop, products):
+    """Of an innermost loop, from its head to a branch back: what a branch leads around counts, but
+    of two ways that load as much, with masks and without, only the shorter. All of the loop where
+    ways turn in circles."""
+    whole = range(loop.first, loop.last + 1)
+    nexts = {}
+    for at in whole:
+        behind = [at + 1] if code[at].falls_through else []
+        nexts[at] = [to for to in [*behind, labels.get(code[at].target)] if to in whole]
+    ways = {}  # from an instruction on
+    for at in backwards(nexts, loop.first) or []:
+        further = [[] if to == loop.first else ways[to] for to in nexts[at]]
+        if len(further) == 2 and None not in further:
+            further = [better(code, products, at, *further)]
+        ways[at] = next(([at, *way] for way in further if way is not None), None)
+    return ways.get(loop.first) or whole
+
+
+def better(code, products, fork, behind, taken):
+    """Of the two ways from a branch on, which have one end."""
+    joined = next((at for at in behind if at in set(taken)), None)
+    parts = [way[:way.index(joined)] if joined is not None else way for way in (behind, taken)]
+    computed = [sum(products[at] for at in part) for part in parts]
+    loaded = [sum(code[at].loads for at in part) for part in parts]
+    # What comes under the branch's own condition in front of it is not done on the way behind it. A
+    # uniform branch (BRA.U) has the condition in another register.
+    condition = code[fork].guard
+    guards = [code[at].guard for at in range(max(0, fork - FEW), fork) if code[at].loads]
+    loaded[1] += sum(guard == condition if condition else guard is not None for guard in guards)
+    if computed[0] == computed[1] and loaded[0] == loaded[1] > 0:
+        return min(behind, taken, key=len)
+    return (taken if (computed[1], loaded[1], len(taken)) > (computed[0], loaded[0], len(behind))
+            else behind)
+
+
+def backwards(nexts, first):
+    """What can be reached from the first, each behind all that follow it but the first. None where
+    some follow each other."""
+    order, seen, under_way, to_visit = [], set(), set(), [first]
+    while to_visit:
+        at = to_visit[-1]
+        further = [to for to in nexts[at] if to != first and to not in seen]
+        if at in seen or at in under_way and not further:
+            to_visit.pop()
+            if at not in seen:
+                order.append(at)
+                seen.add(at)
+        elif any(to in under_way for to in further):
+            return None
+        else:
+            under_way.add(at)
+            to_visit += further
+    return order
+
+
+def turn(code, way, steps, turns):
     body, weights = [], []
-    for at in range(loop.first, loop.last + 1):
+    for at in way:
         times = next((n for part, n in turns.items() if part.first <= at <= part.last), 1)
         body.append(code[at])
         weights.append(times / steps)

@@ -75,6 +75,8 @@ void checkEmulated(const std::string &target) {
   for (const int slots : kPipelineSlots)
     for (const TableKernel &one : pipelinedKernels(slots)) checkDeliveries(executables, one, 20);
   for (const TableKernel &one : largeProducts()) checkDeliveries(executables, one, 3);
+  for (const int slots : {2, 3})
+    for (const TableKernel &one : longTrips(slots)) checkDeliveries(executables, one, 1);
   for (const TableKernel &one : oddProducts()) checkDeliveries(executables, one, 3);
   for (const TableKernel &one : mixedLoads()) checkDeliveries(executables, one, 3);
   for (const TableKernel &one : hintedLoads()) checkDeliveries(executables, one, 3);

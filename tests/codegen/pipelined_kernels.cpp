@@ -114,6 +114,23 @@ struct pipelined_odd_product {
   }
 };
 
+/// A loop in a loop, whose trips are so long that a branch leads around masked copies.
+struct pipelined_long_attention {
+  int slots = 2;
+  void operator()(view<const f32, 2> q, view<const f32, 2> k, view<const f32, 2> v,
+                  view<f32, 2> o) const {
+    for (auto m : range(0, cdiv(q.extent(0), 32))) {
+      auto queries = q[box<32, 32>(m, 0)];
+      var sums = zeros<f32, 32, 32>();
+      for (auto n : range(0, cdiv(k.extent(0), 32)).pipelined(slots)) {
+        auto scores = dot(queries, permute<1, 0>(k[box<32, 32>(n, 0)]));
+        sums += dot(scores * 0.125F, v[box<32, 32>(n, 0)]);
+      }
+      o[box<32, 32>(m, 0)] = sums;
+    }
+  }
+};
+
 /// Boxes of a view, and through pointers, a weight for each of their columns.
 struct pipelined_weights {
   int slots = 2;
@@ -203,6 +220,15 @@ std::vector<TableKernel> largeProducts() {
   for (const int slots : {2, 3})
     kernels.push_back(row("large_product_" + std::to_string(slots), pipelined_large_product{slots},
                           {1, 2, 1}, {random(50, 248), random(248, 40), "zeros:50x40"}));
+  return kernels;
+}
+
+std::vector<TableKernel> longTrips(int slots) {
+  std::vector<TableKernel> kernels;
+  for (const int rows : {0, 20, 32 * (slots + 1), 32 * (slots + 1) + 8})
+    kernels.push_back(row("long_" + std::to_string(slots) + "_" + std::to_string(rows),
+                          pipelined_long_attention{slots}, {1, 1, 1},
+                          {random(40, 32), random(rows, 32), random(rows, 32), "zeros:40x32"}));
   return kernels;
 }
 

@@ -20,6 +20,10 @@ std::vector<TableKernel> pipelinedKernels(int slots);
 /// Products with rings of 48 and 72 KB.
 std::vector<TableKernel> largeProducts();
 
+/// Two products a trip of multiply-adds, in a loop in a loop: of no trip, one that is not whole, as
+/// many as go around the slots, and one more that is not whole.
+std::vector<TableKernel> longTrips(int slots);
+
 /// Products of tiles whose extents are no powers of two, with b as it is and transposed.
 std::vector<TableKernel> oddProducts();
 

@@ -331,6 +331,33 @@ TEST_CASE("what is copied of boxes that lie in their views as a whole has no mas
   }
 }
 
+TEST_CASE("long trips are code once, with a branch around masked copies, and lack none of them") {
+  for (const char *name : kMachines) {
+    const target::GpuTarget *target = targetNamed(name);
+    if (target == nullptr) continue;
+    for (const int slots : {2, 3}) {
+      const TableKernel one = std::move(longTrips(slots).back());
+      CAPTURE(name);
+      CAPTURE(one.name);
+      const Compiled made = compiled(one, *target);
+      const Lines lines = linesOf(*makeAssembly(*made.code, *target));
+      std::ptrdiff_t masked = 0, whole = 0;
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (!isCopy(lines[i])) continue;
+        ++(std::ranges::count(lines[i], ',') == 3 ? masked : whole);
+        Lines without = lines;
+        without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+        CHECK(differenceFrom(made.code->rings, target->ringsOf(textOf(without))));
+      }
+      // Of two tiles, 16 bytes each; masked in front of the loop as well.
+      const std::int64_t ofTrip = 2 * 32 * 32 * 4 / 16 / made.code->interface.threads;
+      CHECK(whole == ofTrip);
+      CHECK(masked == slots * ofTrip);
+      CHECK(count(lines, isWait) == 1);
+    }
+  }
+}
+
 namespace {
 
 /// Threads hand on what others of them have copied.

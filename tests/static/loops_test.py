@@ -49,6 +49,38 @@ ROLLED = """\
         /*0070*/                   EXIT ;
 """
 
+BRANCHING = """\
+//--------------------- .text.k --------------------------
+.L_x_0:
+        /*0010*/              @P0  BRA `(.L_x_2) ;
+        /*0020*/              @P1  BRA `(.L_x_3) ;
+.L_x_1:
+        /*0030*/                   ISETP.GE R0, R1 ;
+        /*0040*/                   ISETP.GE R0, R2 ;
+        /*0050*/                   LDGSTS.E.BYPASS.128 [R2], [R6.64], P3 ;
+        /*0060*/                   BRA `(.L_x_3) ;
+.L_x_2:
+        /*0070*/                   IADD3 R4, P2, R4, 0x40, RZ ;
+        /*0080*/                   LDGSTS.E.BYPASS.128 [R2], [R4.64] ;
+.L_x_3:
+        /*0090*/                   HMMA.16816.F32.BF16 R12, R8, R10, R12 ;
+        /*00a0*/              @P0  BRA `(.L_x_0) ;
+        /*00b0*/                   EXIT ;
+"""
+
+GUARDED = """\
+//--------------------- .text.k --------------------------
+.L_x_0:
+        /*0010*/              @P0  LDGSTS.E.BYPASS.128 [R2], [R4.64] ;
+        /*0020*/              @P0  BRA `(.L_x_1) ;
+        /*0030*/                   ISETP.GE R0, R2 ;
+        /*0040*/                   LDGSTS.E.BYPASS.128 [R2], [R6.64], P3 ;
+.L_x_1:
+        /*0050*/                   HMMA.16816.F32.BF16 R12, R8, R10, R12 ;
+        /*0060*/              @P1  BRA `(.L_x_0) ;
+        /*0070*/                   EXIT ;
+"""
+
 GCN = """\
 \t.text
 k:                                      ; @k
@@ -109,6 +141,37 @@ class Loops(unittest.TestCase):
         step = loops.step_of(*loops.parse_sass(ROLLED), 8 * 32, 32)
         self.assertEqual(step.instructions, 1 + 4 * 4 + 1)
         self.assertEqual(step.by_kind(), {"shared read": 4, "wait": 1, "float": 8, "branch": 5})
+
+    def test_a_branch_around_copies_counts_the_shorter_way_that_copies(self):
+        # From the head on: a branch to copies without masks, else those with them, or none.
+        lines = BRANCHING.splitlines()
+        code, labels = loops.parse_sass(BRANCHING)
+        step = loops.step_of(code, labels, 16 * 8 * 16, 32)
+        self.assertEqual(step.by_kind(), {"matrix": 1, "global": 1, "branch": 2, "integer": 1})
+        self.assertEqual([i.text for i in step.code if i.loads],
+                         ["LDGSTS.E.BYPASS.128 [R2], [R4.64]"])
+        # Without those that need no mask, the way that copies.
+        lines = [line for line in lines if "[R2], [R4.64]" not in line]
+        step = loops.step_of(*loops.parse_sass("\n".join(lines)), 16 * 8 * 16, 32)
+        self.assertEqual([i.text for i in step.code if i.loads],
+                         ["LDGSTS.E.BYPASS.128 [R2], [R6.64], P3"])
+        # Of a loop within the loop all counts, as long as nobody says how often it turns.
+        inner = BRANCHING.replace("ISETP.GE R0, R2 ;", "@P4 BRA `(.L_x_1) ;")
+        step = loops.step_of(*loops.parse_sass(inner), 16 * 8 * 16, 32)
+        self.assertEqual(step.by_kind()["global"], 2)
+
+    def test_copies_under_a_branch_s_condition_in_front_of_it_are_on_the_way_around_the_others(self):
+        # As an assembler has it that spares the first of two branches.
+        code, labels = loops.parse_sass(GUARDED)
+        step = loops.step_of(code, labels, 16 * 8 * 16, 32)
+        self.assertEqual(step.by_kind(), {"matrix": 1, "global": 1, "branch": 2})
+        uniform = GUARDED.replace("@P0  BRA `(.L_x_1)", "BRA.U UP0, `(.L_x_1)")
+        step = loops.step_of(*loops.parse_sass(uniform), 16 * 8 * 16, 32)
+        self.assertEqual(step.by_kind()["global"], 1)
+        # What a branch leads around that nothing is done in place of counts.
+        other = GUARDED.replace("@P0  LDGSTS", "LDGSTS")
+        step = loops.step_of(*loops.parse_sass(other), 16 * 8 * 16, 32)
+        self.assertEqual(step.by_kind()["global"], 2)
 
     def test_a_loop_without_the_products_is_none(self):
         code, labels = loops.parse_sass(ROLLED.replace("FFMA", "FADD"))

@@ -1,5 +1,6 @@
 #include "backend/lower/memory/memory_order.h"
 
+#include "backend/analysis/ring_copies.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <utility>
@@ -7,12 +8,9 @@
 namespace imbrex::lower {
 namespace {
 
+using analysis::isRingCopy;
 using ir::Effect;
 using ir::OpKind;
-
-bool isRingCopy(const ir::Op &op) {
-  return op.kind == OpKind::RingCopy || op.kind == OpKind::RingCopyBox;
-}
 
 bool reads(const ir::Op &op) { return info(op.kind).effect == Effect::Read || isRingCopy(op); }
 

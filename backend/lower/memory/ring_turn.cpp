@@ -1,6 +1,7 @@
 #include "backend/lower/memory/ring_turn.h"
 
 #include "backend/analysis/matrix_product.h"
+#include "backend/analysis/ring_copies.h"
 #include "backend/ir/products.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -32,8 +33,7 @@ private:
 
   /// False where the body does something else.
   bool add(const Op &op) {
-    const bool isCopy = op.kind == OpKind::RingCopy || op.kind == OpKind::RingCopyBox;
-    if (isCopy) return addRing(op, filled_);
+    if (analysis::isRingCopy(op)) return addRing(op, filled_);
     if (op.kind == OpKind::RingSlot) return addRing(op, taken_);
     if (op.kind == OpKind::Dot) return addProduct(op);
     if (op.kind == OpKind::SharedLoad) return true; // of fragments, for the next trip

@@ -121,12 +121,13 @@ Value *WholeCopies::count(Value *trips) {
   return b.CreateTrunc(count, b.getInt32Ty());
 }
 
-void WholeCopies::enter(llvm::BasicBlock *before) {
+void WholeCopies::enter(llvm::BasicBlock *before, Value *trip) {
   for (Row &row : rows_) {
     row.head = e_.b.CreatePHI(row.first->getType(), 2);
     row.head->addIncoming(row.first, before);
     row.now = row.head;
   }
+  if (count_) isWhole_ = e_.b.CreateICmpULT(trip, e_.b.CreateZExtOrTrunc(count_, trip->getType()));
 }
 
 void WholeCopies::advance() {

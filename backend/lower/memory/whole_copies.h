@@ -27,10 +27,15 @@ public:
   /// How many trips are whole, of so many: i32.
   llvm::Value *count(llvm::Value *trips);
 
+  /// Trips are whole up to this number of them, i32; without it, all that the loop has.
+  void isWholeBefore(llvm::Value *count) { count_ = count; }
+  /// Whether the present trip is whole: i1; null, where all are.
+  llvm::Value *isWhole() { return isWhole_; }
+
   /// Where there are any: the first trip's pointers. No code behind the loop keeps them.
   void begin();
-  /// At the head of the loop: pointers of the present trip.
-  void enter(llvm::BasicBlock *before);
+  /// At the head of the loop: pointers of the present trip, which has this number.
+  void enter(llvm::BasicBlock *before, llvm::Value *trip);
   /// On to the next trip.
   void advance();
   /// At the end of the loop's body, which goes back to its head.
@@ -62,6 +67,7 @@ private:
   std::map<const ir::Op *, ViewBox> boxes_;
   std::map<const ir::Op *, RowOf> rowOf_;
   std::vector<Row> rows_;
+  llvm::Value *count_ = nullptr, *isWhole_ = nullptr;
 };
 
 } // namespace imbrex::lower

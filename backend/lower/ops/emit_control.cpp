@@ -106,37 +106,50 @@ void Emitter::emitFor(const ir::Op &op) {
   for (const ValueId initial : llvm::ArrayRef(op.operands).drop_front(3))
     values.push_back(registers(initial));
   auto whole = analysis::wholeTrips(kernel, op, words.hasBuffers());
+  const RingTurn turn = loops_.empty() ? ringTurn(kernel, op, words.machine()) : RingTurn();
+  if (whole && turn.trips == 1 && branchesAroundMasks(*whole)) {
+    WholeCopies copies(*this, op, *std::move(whole));
+    copies.isWholeBefore(words.uniform(b, copies.count(trips)));
+    whole_ = &copies;
+    emitTrips(op, {.first = first, .end = trips}, values);
+    whole_ = nullptr;
+    return;
+  }
   // A trip of a loop around that has none of this one's does what a trip does that forgot to wait,
   // if there are two slots or loads alone: what the assembly lacks would not be found
   // (validate/ring_order.h).
   if (whole && (loops_.empty() || whole->slots > 2)) {
-    first =
-        b.CreateZExtOrTrunc(emitWholeTrips(op, *std::move(whole), trips, values), trips->getType());
+    first = b.CreateZExtOrTrunc(emitWholeTrips(op, *std::move(whole), turn, trips, values),
+                                trips->getType());
     values.clear();
     for (const ValueId result : op.results) values.push_back(registers(result));
   }
   emitTrips(op, {.first = first, .end = trips}, values);
 }
 
+/// Whether a loop's code is there once, with a branch around masked copies in each trip: code of
+/// its own for the whole trips (emitWholeTrips) saves the branch. It takes as long to compile
+/// again, and where loads may be masked without a branch their results would meet behind this one.
+bool Emitter::branchesAroundMasks(const analysis::WholeTrips &trips) const {
+  constexpr std::int64_t kMuch = 256; // steps of a thread: beside them a branch is nothing
+  return trips.steps > kMuch && !words.hasBuffers();
+}
+
 /// The trips from the first on in which no copy is left out, by code of their own. How many, is the
 /// result: i32.
-Value *Emitter::emitWholeTrips(const ir::Op &op, analysis::WholeTrips trips, Value *all,
-                               llvm::ArrayRef<Registers> values) {
+Value *Emitter::emitWholeTrips(const ir::Op &op, analysis::WholeTrips trips, const RingTurn &turn,
+                               Value *all, llvm::ArrayRef<Registers> values) {
   WholeCopies copies(*this, op, std::move(trips));
   Value *count = copies.count(all);
-  const RingTurn turn = ringTurn(kernel, op, words.machine());
-  const bool isAround = turn.trips > 1 && loops_.empty();
   for (const ValueId value : turn.rings) {
-    if (!isAround) break;
     // As the loop begins for the first time, all but one of the slots are being filled.
     const std::int64_t filled = turn.trips - 1, taken = 0;
     count = b.CreateSelect(ring(value).isAt(*this, filled, taken), count, i32(0));
     ring(value).know(filled, taken);
   }
-  const std::int64_t together = isAround ? turn.trips : 1;
-  count = b.CreateSub(count, b.CreateURem(count, i32(together)));
+  count = b.CreateSub(count, b.CreateURem(count, i32(turn.trips)));
   whole_ = &copies;
-  emitTrips(op, {.first = i32(0), .end = count, .together = together}, values);
+  emitTrips(op, {.first = i32(0), .end = count, .together = turn.trips}, values);
   whole_ = nullptr;
   for (const ValueId value : turn.rings) ring(value).forget();
   return count;
@@ -164,7 +177,7 @@ void Emitter::emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Reg
   index->addIncoming(low, before);
   const Phis carried = newPhis(*this, carriedArguments);
   addIncoming(carried, {.from = before, .values = values.vec()});
-  if (whole_) whole_->enter(before);
+  if (whole_) whole_->enter(before, trip);
   definePhis(*this, carriedArguments, carried);
   Value *now = index;
   for (std::int64_t i = 0; i < trips.together; ++i) {
@@ -245,22 +258,34 @@ void Emitter::emitLoadsIf(const ir::Op &op) {
 
 void Emitter::emitIf(const ir::Op &op) {
   if (words.hasBuffers() && analysis::isOfLoads(kernel, op)) return emitLoadsIf(op);
-  llvm::BasicBlock *const bodies[] = {newBlock("then"), newBlock("else")};
-  llvm::BasicBlock *const after = newBlock("endif");
-  b.CreateCondBr(scalar(op.operand(0)), bodies[0], bodies[1]);
-  const MemoryOrder::Pending pending = order.pending();
-  const SharedMemory::AllReaders readers = shared.readers();
   std::vector<Incoming> ends;
-  MemoryOrder::Pending pendingAfter;
-  SharedMemory::AllReaders readersAfter{};
-  for (std::size_t i = 0; i < 2; ++i) {
-    b.SetInsertPoint(bodies[i]);
-    order.setPending(pending);
-    shared.setReaders(readers);
+  const auto emitArm = [&](std::size_t i) {
     const bool isThere = i < op.regions.size() && !op.regions[i].ops.empty();
     if (isThere) emitBlock(op.regions[i]);
     ends.push_back(incomingFrom(*this, b.GetInsertBlock(),
                                 isThere ? yielded(op.regions[i]) : llvm::ArrayRef<ValueId>()));
+  };
+  branch(scalar(op.operand(0)), [&] { emitArm(0); }, [&] { emitArm(1); });
+  const Phis results = newPhis(*this, op.results);
+  for (const Incoming &end : ends) addIncoming(results, end);
+  definePhis(*this, op.results, results);
+}
+
+/// Where the condition holds, which is the same for all threads, the first, else the second.
+void Emitter::branch(Value *condition, llvm::function_ref<void()> emitFirst,
+                     llvm::function_ref<void()> emitSecond) {
+  llvm::BasicBlock *const arms[] = {newBlock("then"), newBlock("else")};
+  llvm::BasicBlock *const after = newBlock("endif");
+  b.CreateCondBr(condition, arms[0], arms[1]);
+  const MemoryOrder::Pending pending = order.pending();
+  const SharedMemory::AllReaders readers = shared.readers();
+  MemoryOrder::Pending pendingAfter;
+  SharedMemory::AllReaders readersAfter{};
+  for (const std::size_t i : {0, 1}) {
+    b.SetInsertPoint(arms[i]);
+    order.setPending(pending);
+    shared.setReaders(readers);
+    i == 0 ? emitFirst() : emitSecond();
     b.CreateBr(after);
     order.addPending(pendingAfter);
     pendingAfter = order.pending();
@@ -268,9 +293,6 @@ void Emitter::emitIf(const ir::Op &op) {
     readersAfter = shared.readers();
   }
   b.SetInsertPoint(after);
-  const Phis results = newPhis(*this, op.results);
-  for (const Incoming &end : ends) addIncoming(results, end);
-  definePhis(*this, op.results, results);
 }
 
 // --- roles ---

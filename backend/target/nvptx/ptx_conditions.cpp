@@ -22,6 +22,8 @@ struct ProgramPoint {
   /// since.
   llvm::function_ref<bool(llvm::StringRef)> isOutdated;
   std::set<std::string> leaves = {}; ///< The registers that were asked for what they hold there.
+  /// What was computed there, by register and depth: many conditions ask for the same.
+  std::map<std::pair<llvm::StringRef, int>, std::string> computed = {};
 };
 
 /// A condition, or its opposite.
@@ -145,13 +147,15 @@ private:
       if (!name.empty()) place.leaves.insert(name.str());
       return operand.str();
     }
-    llvm::StringRef opcode = made->opcode;
-    if (const PtxInstruction *whole = wholeOfByte(*made, place)) {
-      made = whole;
-      opcode = "cvt.s8.s32";
-    }
-    std::string text = (operand.take_until([](char c) { return c == '%'; }) + opcode + "(").str();
-    for (const llvm::StringRef source : sourcesOf(*made))
+    const auto [found, isNew] = place.computed.try_emplace({name, depth});
+    if (isNew) found->second = textOf(*made, place, depth);
+    return operand.take_until([](char c) { return c == '%'; }).str() + found->second;
+  }
+
+  std::string textOf(const PtxInstruction &made, ProgramPoint &place, int depth) const {
+    const PtxInstruction *const whole = wholeOfByte(made, place);
+    std::string text = whole ? "cvt.s8.s32(" : made.opcode.str() + "(";
+    for (const llvm::StringRef source : sourcesOf(whole ? *whole : made))
       text += this->text(source, place, depth + 1) + ",";
     return text + ")";
   }

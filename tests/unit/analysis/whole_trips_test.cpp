@@ -87,6 +87,33 @@ TEST_CASE("a box that stays, or moves with a sum of the index and of what no tri
   CHECK(moves->boxes[1].moves == std::vector<bool>{false, true});
 }
 
+TEST_CASE("a trip's steps are what a thread computes of its tiles, and multiplies") {
+  const std::string tile = "    %t = constant 1.0 : f16[16x32] #0\n"
+                           "    %u = add %t, %t : f16[16x32] #0\n";
+  CHECK(wholeTripsOf({"%k", "%more"})->steps == 0);
+  CHECK(wholeTripsOf({"%k", "%more", tile})->steps == 2 * 16 * 32 / 32);
+}
+
+TEST_CASE("nothing is known of loops whose few trips are all but the last ones of their copies") {
+  const auto ofTrips = [](int trips) {
+    std::string text = textOf({"%ahead", "%more"});
+    const std::string loop = "  %end = for %low, %n,", left = "%left = sub %n,";
+    text.replace(text.find(left), left.size(), "%left = sub %last,");
+    return text.replace(text.find(loop), loop.size(),
+                        "  %trips = constant " + std::to_string(trips) +
+                            " : i64\n  %last = add %low, %trips : i64\n" +
+                            "  %end = for %low, %last,");
+  };
+  const auto areKnown = [&](int trips) {
+    const ir::Kernel kernel = testing::parsedKernel(ofTrips(trips));
+    const ir::Op *loop =
+        ir::firstOp(kernel.body(), [](const ir::Op &op) { return op.kind == ir::OpKind::For; });
+    return analysis::wholeTrips(kernel, *loop, false).has_value();
+  };
+  CHECK_FALSE(areKnown(4)); // two of them whole
+  CHECK(areKnown(5));
+}
+
 TEST_CASE("nothing is known of boxes that move otherwise") {
   const auto with = [](const std::string &definition) {
     return wholeTripsOf(
