@@ -75,8 +75,8 @@ struct event::state {
   bool isRecorded = false;
   Clock::time_point reached = {};
 
-  explicit state(const gpu::SupportedGpu *of) : gpu(of) {
-    if (gpu != nullptr) native = runtime::valueOrThrow(gpu->makeEvent());
+  explicit state(const stream_ref &in) : gpu(gpuOrThrow(in)) {
+    if (gpu != nullptr) native = runtime::valueOrThrow(gpu->makeEvent(in.native()));
   }
   ~state() {
     if (native != nullptr) gpu->destroyEvent(native);
@@ -85,8 +85,10 @@ struct event::state {
   state &operator=(const state &) = delete;
 };
 
-event::event(device on)
-    : device_(on), state_(std::make_unique<state>(gpuOrThrow(stream_ref(on)))) {}
+event::event(device on) : device_(on), state_(std::make_unique<state>(stream_ref(on))) {}
+event::event(const stream_ref &in) : device_(in.on()), state_(std::make_unique<state>(in)) {
+  record(in);
+}
 event::~event() = default;
 event::event(event &&) noexcept = default;
 event &event::operator=(event &&) noexcept = default;
@@ -95,7 +97,7 @@ void *event::native() const { return state_ ? state_->native : nullptr; }
 
 void event::record(const stream_ref &in) {
   checkSameDevice(device_, in.on());
-  if (!state_) state_ = std::make_unique<state>(gpuOrThrow(in)); // it was moved from
+  if (!state_) state_ = std::make_unique<state>(in); // it was moved from
   state_->isRecorded = true;
   if (state_->gpu != nullptr)
     throwIf(state_->gpu->record(state_->native, in.native()));

@@ -82,9 +82,13 @@ public:
       status = takeBest([&](Codes codes) { return load(on, codes.back(), ready); });
     const Codes *const taken = taken_.load(std::memory_order_acquire);
     if (taken == nullptr) return status;
-    for (const CodeRow &code : *taken)
-      if (status == IMBREX_OK && (code.mapCount == 0 || gpu_.knowsBoxes()))
-        status = load(on, code, ready);
+    for (const CodeRow &code : *taken) {
+      if (status != IMBREX_OK || (code.mapCount != 0 && !gpu_.knowsBoxes())) continue;
+      status = load(on, code, ready);
+      if (status != IMBREX_OK) continue;
+      if (const int error = gpu_.loadFor(ready.module, on.handle); error != 0)
+        status = failToLoad(code, error, "");
+    }
     return status;
   }
 
@@ -134,19 +138,21 @@ private:
     std::string log;
     const int error = gpu_.load(static_cast<const char *>(code.image), code.symbol,
                                 code.sharedBytes, slot.module, at, log);
-    if (error != 0) {
-      // Who has no memory now may have some later.
-      const imbrex_status kind = error == driver::kOutOfMemory ? IMBREX_NO_MEMORY : IMBREX_REFUSED;
-      const int status = fail(kind, "%s refuses the code of '%s' for %s: %s%s%s",
-                              gpu_.description().c_str(), kernel_.name, code.machine,
-                              gpu_.textOf(error).c_str(), log.empty() ? "" : "; ", log.c_str());
-      aot::log(LogLevel::Info, "load", "%s", imbrex_error_text());
-      return status;
-    }
+    if (error != 0) return failToLoad(code, error, log);
     logLoaded(kernel_, code, gpu_.description().c_str());
     slot.isLoaded.store(true, std::memory_order_release);
     ready = {&code, slot.module};
     return IMBREX_OK;
+  }
+
+  int failToLoad(const CodeRow &code, int error, const std::string &log) const {
+    // Who has no memory now may have some later.
+    const imbrex_status kind = error == driver::kOutOfMemory ? IMBREX_NO_MEMORY : IMBREX_REFUSED;
+    const int status = fail(kind, "%s refuses the code of '%s' for %s: %s%s%s",
+                            gpu_.description().c_str(), kernel_.name, code.machine,
+                            gpu_.textOf(error).c_str(), log.empty() ? "" : "; ", log.c_str());
+    aot::log(LogLevel::Info, "load", "%s", imbrex_error_text());
+    return status;
   }
 
   const KernelRow &kernel_;

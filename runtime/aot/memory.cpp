@@ -1,7 +1,9 @@
 #include "runtime/aot/perform.h"
 
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <set>
 
 namespace imbrex::aot {
 namespace {
@@ -12,6 +14,45 @@ constexpr std::align_val_t kAlignment{driver::kMemoryAlignment};
 /// A function of its own: clang 22 takes a lambda that does this and returns true, and is a
 /// condition, for the constant true, and leaves the call out.
 void releaseOnHost(void *memory) { ::operator delete(memory, kAlignment); }
+
+/// What lies in a driver's pool, and is given back to it.
+class Pooled {
+public:
+  void add(std::uint64_t address) {
+    const std::scoped_lock lock(mutex_);
+    addresses_.insert(address);
+  }
+  bool take(std::uint64_t address) {
+    const std::scoped_lock lock(mutex_);
+    return addresses_.erase(address) > 0;
+  }
+
+private:
+  std::mutex mutex_;
+  std::set<std::uint64_t> addresses_;
+};
+
+/// Never destroyed: buffers may outlive whatever is.
+Pooled &pooled() {
+  static auto *const only = new Pooled;
+  return *only;
+}
+
+int allocateOn(const driver::Gpu &gpu, void *stream, std::int64_t bytes, void *&memory) {
+  std::uint64_t address = 0;
+  bool isPooled = false;
+  // What is taken from a pool while a stream is captured is there when the graph runs alone.
+  if (stream != nullptr && gpu.isCapturing(stream)) stream = nullptr;
+  const int error = gpu.allocateIn(stream, bytes, address, isPooled);
+  if (error != 0) return error;
+  try {
+    if (isPooled) pooled().add(address);
+  } catch (const std::bad_alloc &) {
+    return gpu.releaseIn(stream, address, isPooled), driver::kOutOfMemory;
+  }
+  memory = reinterpret_cast<void *>(address);
+  return 0;
+}
 
 /// `onGpu` has the driver copy.
 template <class OnGpu>
@@ -54,11 +95,7 @@ int imbrex_allocate(const imbrex_stream *stream, int64_t bytes, void **memory) {
     return perform(
         stream, "allocate memory",
         [&](const imbrex::driver::Gpu &gpu) {
-          std::uint64_t address = 0;
-          bool isPooled = false; // and so it is released: whoever releases need not know
-          const int error = gpu.allocateIn(nullptr, bytes, address, isPooled);
-          *memory = reinterpret_cast<void *>(address);
-          return error;
+          return allocateOn(gpu, stream->handle, bytes, *memory);
         },
         [&] { return allocateOnHost(bytes, *memory); });
   });
@@ -69,7 +106,8 @@ int imbrex_release(const imbrex_stream *stream, void *memory) {
   return perform(
       stream, "release memory",
       [&](const imbrex::driver::Gpu &gpu) {
-        gpu.releaseIn(stream->handle, reinterpret_cast<std::uintptr_t>(memory), false);
+        const auto address = reinterpret_cast<std::uintptr_t>(memory);
+        gpu.releaseIn(stream->handle, address, pooled().take(address));
         return 0;
       },
       [&] { return releaseOnHost(memory), true; });

@@ -81,7 +81,7 @@ int imbrex_event_make(const imbrex_stream *on, imbrex_event *made) {
   *made = imbrex_event{};
   void *handle = nullptr;
   const int status = perform(
-      on, "make an event", [&](const Gpu &gpu) { return gpu.makeEvent(handle); },
+      on, "make an event", [&](const Gpu &gpu) { return gpu.makeEvent(handle, on->handle); },
       [&] { return (handle = new (std::nothrow) Clock::time_point()) != nullptr; });
   if (status == IMBREX_OK) *made = {.device = on->device, .number = on->number, .handle = handle};
   return status;

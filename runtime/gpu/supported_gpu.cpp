@@ -4,7 +4,9 @@
 
 namespace imbrex::gpu {
 
-LoadedKernel::~LoadedKernel() { gpu_.driver_->unload(module_); }
+LoadedKernel::~LoadedKernel() {
+  if (module_.module != nullptr) gpu_.driver_->unload(module_);
+}
 
 DeviceMemory::~DeviceMemory() {
   if (address_ != 0) gpu_->driver_->release(address_);
@@ -50,11 +52,12 @@ Failure<Diagnostic> SupportedGpu::refused(std::string_view what, int error) cons
 Result<std::unique_ptr<LoadedKernel>> SupportedGpu::load(const std::string &code,
                                                          const std::string &symbol,
                                                          std::int32_t sharedBytes) const {
-  driver::Module module;
+  auto made = std::make_unique<LoadedKernel>(*this, symbol, code);
   driver::LoadStep at = driver::LoadStep::Load;
   std::string log;
-  const int error = driver_->load(code.c_str(), symbol.c_str(), sharedBytes, module, at, log);
-  if (error == 0) return std::make_unique<LoadedKernel>(*this, symbol, module);
+  const int error =
+      driver_->load(made->code_.c_str(), made->name_.c_str(), sharedBytes, made->module_, at, log);
+  if (error == 0) return made;
   switch (at) {
   case driver::LoadStep::Load:
     return refused("load the code of '" + symbol + "'" + (log.empty() ? "" : " (" + log + ")"),
@@ -132,9 +135,9 @@ Result<void> SupportedGpu::await(void *stream) const {
   return {};
 }
 
-Result<void *> SupportedGpu::makeEvent() const {
+Result<void *> SupportedGpu::makeEvent(void *stream) const {
   void *event = nullptr;
-  if (const int error = driver_->makeEvent(event); error != 0)
+  if (const int error = driver_->makeEvent(event, stream); error != 0)
     return refused("make an event", error);
   return event;
 }

@@ -23,8 +23,9 @@ static_assert(sizeof(BoxMapBytes) == lower::BoxMap::kBytes);
 /// A kernel that a GPU has loaded; unloaded with this.
 class LoadedKernel {
 public:
-  LoadedKernel(const SupportedGpu &gpu, std::string name, const driver::Module &module)
-      : gpu_(gpu), name_(std::move(name)), module_(module) {}
+  /// Nothing is loaded yet.
+  LoadedKernel(const SupportedGpu &gpu, std::string name, std::string code)
+      : gpu_(gpu), name_(std::move(name)), code_(std::move(code)) {}
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel &) = delete;
   LoadedKernel &operator=(const LoadedKernel &) = delete;
@@ -32,8 +33,9 @@ public:
   const driver::Module &module() const { return module_; }
 
 private:
+  friend class SupportedGpu;
   const SupportedGpu &gpu_;
-  std::string name_;
+  std::string name_, code_; // what the module needs as long as it is there
   driver::Module module_;
 };
 
@@ -85,7 +87,8 @@ public:
   /// Whether what is put into a stream is recorded, for a graph, and not done.
   bool isCapturing(void *stream) const { return driver_->isCapturing(stream); }
 
-  Result<void *> makeEvent() const;
+  /// For this stream, and others of its context.
+  Result<void *> makeEvent(void *stream) const;
   void destroyEvent(void *event) const { driver_->destroyEvent(event); }
   /// Now, as a place in a stream.
   Result<void> record(void *event, void *stream) const;

@@ -1,6 +1,9 @@
 #include "runtime/aot/driver/gpu.h"
 
+#include <algorithm>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace imbrex::driver {
 namespace {
@@ -28,12 +31,20 @@ Gpu::Gpu(const OpenDriver &opened, std::string kind)
       kind_(std::move(kind)), description_(descriptionOf(opened, kind_)) {}
 
 template <class Action>
-int Gpu::within(Action action) const {
-  int before = kStays;
-  if (const int error = enter(before); error != 0) return error;
-  const int error = action();
-  if (before != kStays) leave(before);
-  return error;
+int Gpu::entering(const Place &place, Action action) const {
+  Entered entered;
+  if (const int error = enter(place, entered); error != 0) return error;
+  const int error = action(entered);
+  if (entered.before != Entered::kStays) leave(entered);
+  // cuda.h: CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_HANDLE: then nothing has been done.
+  constexpr int kInvalidContext = 201, kInvalidHandle = 400;
+  const bool mayBeElsewhere = error == kInvalidContext || error == kInvalidHandle;
+  return mayBeElsewhere && isElsewhere(place.stream, entered) ? entering(place, action) : error;
+}
+
+template <class Action>
+int Gpu::within(void *stream, Action action) const {
+  return entering({.stream = stream}, [&](const Entered &) { return action(); });
 }
 
 // --- code ---
@@ -50,31 +61,101 @@ int Gpu::loadModule(void *&module, const char *code, std::string &log) const {
   return error;
 }
 
+int Gpu::loadHere(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
+                  LoadStep &at, std::string &log) const {
+  at = LoadStep::Load;
+  int error = loadModule(made.module, code, log);
+  if (error != 0) return error;
+  at = LoadStep::Find;
+  error = driver().findKernel(&made.function, made.module, symbol);
+  if (error == 0 && sharedBytes > 0) {
+    at = LoadStep::AllowShared;
+    error = allowShared(made.function, sharedBytes);
+  }
+  if (error != 0) driver().unloadModule(std::exchange(made, {}).module);
+  return error;
+}
+
+class LoadedElsewhere {
+public:
+  LoadedElsewhere(const char *code, const char *symbol, std::int32_t sharedBytes)
+      : code_(code), symbol_(symbol), sharedBytes_(sharedBytes) {}
+
+  /// The function in a context, which `load` loads there if it has not been.
+  template <class Load>
+  int find(void *context, std::uint64_t id, void *&function, Load load) {
+    const std::scoped_lock lock(mutex_);
+    const auto known = std::ranges::find_if(
+        functions_, [&](const InContext &one) { return one.context == context && one.id == id; });
+    if (known != functions_.end()) return function = known->function, 0;
+    if (const int error = load(code_, symbol_, sharedBytes_, function); error != 0) return error;
+    functions_.push_back({context, id, function});
+    return 0;
+  }
+
+private:
+  struct InContext {
+    void *context;
+    std::uint64_t id; // a later one may be where an earlier one was
+    void *function;
+  };
+
+  const char *const code_, *const symbol_;
+  const std::int32_t sharedBytes_;
+  std::mutex mutex_;
+  std::vector<InContext> functions_;
+};
+
+int Gpu::findElsewhere(const Module &module, void *context, void *stream, void *&function) const {
+  const auto load = [&](const char *code, const char *symbol, std::int32_t sharedBytes,
+                        void *&loaded) {
+    constexpr int kCaptureUnsupported = 900; // cuda.h: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+    int isCaptured = 0;
+    if (const int error = driver().isCapturing(stream, &isCaptured); error != 0) return error;
+    if (isCaptured != 0) return kCaptureUnsupported;
+    Module made;
+    LoadStep at{};
+    std::string log;
+    const int error = loadHere(code, symbol, sharedBytes, made, at, log);
+    loaded = made.function;
+    return error;
+  };
+  return module.elsewhere->find(context, idOf(context), function, load);
+}
+
 int Gpu::load(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
               LoadStep &at, std::string &log) const {
-  return within([&] {
-    made = {};
-    at = LoadStep::Load;
-    int error = loadModule(made.module, code, log);
-    if (error != 0) return error;
-    at = LoadStep::Find;
-    error = driver().findKernel(&made.function, made.module, symbol);
-    if (error == 0 && sharedBytes > 0) {
-      at = LoadStep::AllowShared;
-      error = allowShared(made.function, sharedBytes);
-    }
-    if (error != 0) driver().unloadModule(std::exchange(made, {}).module);
-    return error;
+  made = {};
+  const int error = entering({.isPrimary = true}, [&](const Entered &) {
+    return loadHere(code, symbol, sharedBytes, made, at, log);
+  });
+  if (error == 0) made.elsewhere = new LoadedElsewhere(code, symbol, sharedBytes);
+  return error;
+}
+
+int Gpu::loadFor(const Module &module, void *stream) const {
+  isElsewhere(stream, {});
+  return entering({.stream = stream}, [&](const Entered &entered) {
+    void *function = nullptr;
+    return entered.context == nullptr ? 0
+                                      : findElsewhere(module, entered.context, stream, function);
   });
 }
 
 void Gpu::unload(const Module &module) const {
-  within([&] { return driver().unloadModule(module.module); });
+  entering({.isPrimary = true},
+           [&](const Entered &) { return driver().unloadModule(module.module); });
+  delete module.elsewhere;
 }
 
 // --- launches ---
 
-inline int Gpu::enqueue(const Module &kernel, const Launch &launch) const {
+inline int Gpu::enqueue(const Module &kernel, const Launch &launch, const Entered &entered) const {
+  void *function = kernel.function;
+  if (entered.context != nullptr)
+    if (const int error = findElsewhere(kernel, entered.context, launch.stream, function);
+        error != 0)
+      return error;
   // The words by which the two parts of the list are known, the same for both vendors: cuda.h,
   // CU_LAUNCH_PARAM_BUFFER_POINTER; hip_runtime_api.h, HIP_LAUNCH_PARAM_BUFFER_POINTER.
   constexpr std::uintptr_t kBuffer = 1, kSize = 2;
@@ -84,31 +165,32 @@ inline int Gpu::enqueue(const Module &kernel, const Launch &launch) const {
       reinterpret_cast<void *>(kSize), &size, reinterpret_cast<void *>(vendor_->endOfLaunch)};
   const auto blocks = [&](std::size_t axis) { return static_cast<unsigned>(launch.grid[axis]); };
   auto *const each = launch.each.empty() ? nullptr : const_cast<void **>(launch.each.data());
-  return driver().launch(kernel.function, blocks(0), blocks(1), blocks(2),
+  return driver().launch(function, blocks(0), blocks(1), blocks(2),
                          static_cast<unsigned>(launch.threads), 1, 1,
                          static_cast<unsigned>(launch.sharedBytes), launch.stream, each,
                          each ? nullptr : extra.data());
 }
 
 int Gpu::start(const Module &kernel, const Launch &launch) const {
-  return within([&] { return enqueue(kernel, launch); });
+  return entering({.stream = launch.stream},
+                  [&](const Entered &entered) { return enqueue(kernel, launch, entered); });
 }
 
 template <class Action>
 int Gpu::timeOf(std::int32_t times, double &milliseconds, Action action) const {
   void *first = nullptr, *last = nullptr;
   float total = 0;
-  const auto measure = [&] {
+  const auto measure = [&](const Entered &entered) {
     int error = driver().recordEvent(first, nullptr);
-    for (std::int32_t i = 0; i < times && error == 0; ++i) error = action();
+    for (std::int32_t i = 0; i < times && error == 0; ++i) error = action(entered);
     if (error == 0) error = driver().recordEvent(last, nullptr);
     if (error == 0) error = driver().awaitEvent(last);
     return error != 0 ? error : driver().timeBetween(&total, first, last);
   };
-  const int error = within([&] {
+  const int error = entering({}, [&](const Entered &entered) {
     int failed = driver().makeEvent(&first, 0);
     if (failed == 0) failed = driver().makeEvent(&last, 0);
-    if (failed == 0) failed = measure();
+    if (failed == 0) failed = measure(entered);
     if (first != nullptr) driver().destroyEvent(first);
     if (last != nullptr) driver().destroyEvent(last);
     return failed;
@@ -119,11 +201,12 @@ int Gpu::timeOf(std::int32_t times, double &milliseconds, Action action) const {
 
 int Gpu::time(const Module &kernel, const Launch &launch, std::int32_t times,
               double &milliseconds) const {
-  return timeOf(times, milliseconds, [&] { return enqueue(kernel, launch); });
+  return timeOf(times, milliseconds,
+                [&](const Entered &entered) { return enqueue(kernel, launch, entered); });
 }
 
 int Gpu::describeBoxes(const Boxes &boxes, BoxMapBytes &map) const {
-  return within([&] { return makeMap(boxes, map); });
+  return within(nullptr, [&] { return makeMap(boxes, map); });
 }
 
 int Gpu::makeMap(const Boxes & /*boxes*/, BoxMapBytes & /*map*/) const { return kNotSupported; }
@@ -133,45 +216,46 @@ int Gpu::makeMap(const Boxes & /*boxes*/, BoxMapBytes & /*map*/) const { return 
 int Gpu::makeStream(void *&stream) const {
   // What is in the default stream and in such a one is done in the order in which it was put there.
   constexpr unsigned kOrderedWithDefault = 0; // cuda.h: CU_STREAM_DEFAULT
-  return within([&] { return driver().makeStream(&stream, kOrderedWithDefault); });
+  return within(nullptr, [&] { return driver().makeStream(&stream, kOrderedWithDefault); });
 }
 
 void Gpu::destroyStream(void *stream) const {
-  within([&] { return driver().destroyStream(stream); });
+  within(stream, [&] { return driver().destroyStream(stream); });
 }
 
 int Gpu::await(void *stream) const {
-  return within([&] { return driver().synchronise(stream); });
+  return within(stream, [&] { return driver().synchronise(stream); });
 }
 
 bool Gpu::isCapturing(void *stream) const {
   int status = 0; // cuda.h: CU_STREAM_CAPTURE_STATUS_NONE
-  return within([&] { return driver().isCapturing(stream, &status); }) == 0 && status != 0;
+  return within(stream, [&] { return driver().isCapturing(stream, &status); }) == 0 && status != 0;
 }
 
-int Gpu::makeEvent(void *&event) const {
-  return within([&] { return driver().makeEvent(&event, 0); });
+int Gpu::makeEvent(void *&event, void *stream) const {
+  isElsewhere(stream, {}); // the driver does not see for which stream it is
+  return within(stream, [&] { return driver().makeEvent(&event, 0); });
 }
 
 void Gpu::destroyEvent(void *event) const {
-  within([&] { return driver().destroyEvent(event); });
+  within(nullptr, [&] { return driver().destroyEvent(event); });
 }
 
 int Gpu::recordEvent(void *event, void *stream) const {
-  return within([&] { return driver().recordEvent(event, stream); });
+  return within(stream, [&] { return driver().recordEvent(event, stream); });
 }
 
 int Gpu::awaitEvent(void *event) const {
-  return within([&] { return driver().awaitEvent(event); });
+  return within(nullptr, [&] { return driver().awaitEvent(event); });
 }
 
 int Gpu::letAwait(void *stream, void *event) const {
-  return within([&] { return driver().streamAwaits(stream, event, 0); });
+  return within(stream, [&] { return driver().streamAwaits(stream, event, 0); });
 }
 
 int Gpu::millisecondsBetween(void *first, void *last, double &milliseconds) const {
   float taken = 0;
-  const int error = within([&] { return driver().timeBetween(&taken, first, last); });
+  const int error = within(nullptr, [&] { return driver().timeBetween(&taken, first, last); });
   milliseconds = static_cast<double>(taken);
   return error;
 }
@@ -181,7 +265,8 @@ int Gpu::millisecondsBetween(void *first, void *last, double &milliseconds) cons
 int Gpu::allocateIn(void *stream, std::int64_t bytes, std::uint64_t &address,
                     bool &isPooled) const {
   const auto size = static_cast<std::size_t>(bytes);
-  return within([&] {
+  isElsewhere(stream, {}); // a pool is the device's
+  return within(stream, [&] {
     // What is taken in the default stream is there for all others at once.
     int error = kNotSupported;
     if (stream != nullptr) error = driver().allocateIn(&address, size, stream);
@@ -191,36 +276,38 @@ int Gpu::allocateIn(void *stream, std::int64_t bytes, std::uint64_t &address,
 }
 
 void Gpu::releaseIn(void *stream, std::uint64_t address, bool isPooled) const {
-  within([&] {
-    if (isPooled) return driver().releaseIn(address, stream);
+  within(stream, [&] {
+    if (isPooled && driver().releaseIn(address, stream) == 0) return 0;
     driver().synchronise(stream); // whoever is in it may still use the memory
     return driver().release(address);
   });
 }
 
 void Gpu::release(std::uint64_t address) const {
-  within([&] { return driver().release(address); });
+  within(nullptr, [&] { return driver().release(address); });
 }
 
 int Gpu::allocatePinned(std::int64_t bytes, void *&memory) const {
   // cuda.h: CU_MEMHOSTALLOC_PORTABLE, for all contexts; hipHostMallocPortable.
   constexpr unsigned kPortable = 1;
-  return within(
-      [&] { return driver().allocatePinned(&memory, static_cast<std::size_t>(bytes), kPortable); });
+  return within(nullptr, [&] {
+    return driver().allocatePinned(&memory, static_cast<std::size_t>(bytes), kPortable);
+  });
 }
 
 int Gpu::releasePinned(void *memory) const {
-  return within([&] { return driver().releasePinned(memory); });
+  return within(nullptr, [&] { return driver().releasePinned(memory); });
 }
 
 int Gpu::startCopyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const {
   return within(
-      [&] { return driver().copyInBy(to, from, static_cast<std::size_t>(bytes), stream); });
+      stream, [&] { return driver().copyInBy(to, from, static_cast<std::size_t>(bytes), stream); });
 }
 
 int Gpu::startCopyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const {
-  return within(
-      [&] { return driver().copyOutBy(to, from, static_cast<std::size_t>(bytes), stream); });
+  return within(stream, [&] {
+    return driver().copyOutBy(to, from, static_cast<std::size_t>(bytes), stream);
+  });
 }
 
 int Gpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const {
@@ -234,16 +321,18 @@ int Gpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream)
 }
 
 int Gpu::copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const {
-  return within([&] { return driver().copyIn(to, from, static_cast<std::size_t>(bytes)); });
+  return within(nullptr,
+                [&] { return driver().copyIn(to, from, static_cast<std::size_t>(bytes)); });
 }
 
 int Gpu::copyOut(void *to, std::uint64_t from, std::int64_t bytes) const {
-  return within([&] { return driver().copyOut(to, from, static_cast<std::size_t>(bytes)); });
+  return within(nullptr,
+                [&] { return driver().copyOut(to, from, static_cast<std::size_t>(bytes)); });
 }
 
 int Gpu::timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes, std::int32_t times,
                   double &milliseconds) const {
-  return timeOf(times, milliseconds, [&] {
+  return timeOf(times, milliseconds, [&](const Entered &) {
     return driver().copyWithin(to, from, static_cast<std::size_t>(bytes), nullptr);
   });
 }
@@ -256,7 +345,7 @@ MemoryOwner Gpu::ownerOf(const void *address) const {
   unsigned type = 0;
   MemoryOwner owner;
   std::array<void *, 2> values{&type, &owner.number};
-  const int error = within([&] {
+  const int error = within(nullptr, [&] {
     return driver().pointerFacts(which.size(), which.data(), values.data(),
                                  reinterpret_cast<std::uintptr_t>(address));
   });

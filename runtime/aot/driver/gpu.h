@@ -28,9 +28,13 @@ struct Launch {
   void *stream = nullptr;                    ///< Null: the device's default one.
 };
 
+/// What other contexts than a device's own have loaded of a module.
+class LoadedElsewhere;
+
 /// Code that a device has loaded, and the kernel in it.
 struct Module {
   void *module = nullptr, *function = nullptr;
+  LoadedElsewhere *elsewhere = nullptr;
 };
 
 /// What the driver refused of a load: its code, to find the kernel there, so much shared memory.
@@ -52,6 +56,9 @@ struct MemoryOwner {
 /// A GPU behind its vendor's driver. A function that gives a number gives 0, or the driver's error.
 /// Any number of threads may use it at once. What names no stream is done in the device's default
 /// one, and has been done when a call returns, but for `start`.
+///
+/// A call is made in the context of its stream. Without one it is made in the calling thread's
+/// current context if that is of this device, else in the device's primary one. HIP has no others.
 class Gpu {
 public:
   virtual ~Gpu() = default;
@@ -71,10 +78,14 @@ public:
   std::string textOf(int error) const { return describeError(driver(), error); }
 
   /// `code` is an image, or assembly that ends with a null, of a kernel that launches give as many
-  /// bytes of shared memory. Where it fails, nothing stays loaded, `at` says what was refused, and
-  /// `log` has what the driver's assembler said.
+  /// bytes of shared memory. It and the symbol have to be there as long as the module: other
+  /// contexts load it when a launch in them comes. Where it fails, nothing stays loaded, `at` says
+  /// what was refused, and `log` has what the driver's assembler said.
   int load(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
            LoadStep &at, std::string &log) const;
+  /// Load it in a stream's context now, if that is another one: launches that are captured can't.
+  int loadFor(const Module &module, void *stream) const;
+  /// What other contexts have loaded stays there as long as they do.
   void unload(const Module &module) const;
 
   /// Launch a kernel, and wait for nothing: what goes wrong later is an error of `await`.
@@ -95,7 +106,8 @@ public:
   /// Whether what is put into a stream is recorded, for a graph, and not done.
   bool isCapturing(void *stream) const;
 
-  int makeEvent(void *&event) const;
+  /// For this stream, and others of its context.
+  int makeEvent(void *&event, void *stream) const;
   void destroyEvent(void *event) const;
   /// Now, as a place in a stream.
   int recordEvent(void *event, void *stream) const;
@@ -132,11 +144,26 @@ public:
 protected:
   Gpu(const OpenDriver &opened, std::string kind);
 
-  /// Make the device the calling thread's current one, and again the one that was so before; kStays
-  /// where it was so already, which is not left.
-  static constexpr int kStays = -1;
-  virtual int enter(int &before) const = 0;
-  virtual void leave(int before) const = 0;
+  /// Where a call is to be made.
+  struct Place {
+    void *stream = nullptr;
+    bool isPrimary = false; ///< In the device's primary context, whatever else there is.
+  };
+  /// What a call is made in.
+  struct Entered {
+    static constexpr int kStays = -1;
+    void *context = nullptr; ///< Null: the device's primary one.
+    int before = kStays;     ///< What `leave` makes current again, if another was.
+  };
+  /// Make a context of the device, or with HIP the device, the calling thread's current one; and
+  /// again what was so before, where that is another.
+  virtual int enter(const Place &place, Entered &entered) const = 0;
+  virtual void leave(const Entered &entered) const = 0;
+  /// Whether a stream's context is another one than what was entered for it. `enter` asks for
+  /// streams' contexts, which takes a call, from the first on that is not the primary.
+  virtual bool isElsewhere(void * /*stream*/, const Entered & /*entered*/) const { return false; }
+  /// What no other context has that ever was; 0: the driver is too old to tell.
+  virtual std::uint64_t idOf(void * /*context*/) const { return 0; }
   /// Let launches of a kernel give it so many bytes of shared memory, while the device is current.
   virtual int allowShared(void *function, std::int32_t bytes) const = 0;
   /// As `describeBoxes`, while the device is current.
@@ -144,13 +171,18 @@ protected:
   const Driver &driver() const { return driver_; }
 
 private:
-  /// What `action` gives while the device is current, or the error why it can't be.
+  /// What `action` gives, of what was entered, or the error why nothing can be.
   template <class Action>
-  int within(Action action) const;
+  int entering(const Place &place, Action action) const;
+  template <class Action>
+  int within(void *stream, Action action) const;
   template <class Action>
   int timeOf(std::int32_t times, double &milliseconds, Action action) const;
-  int enqueue(const Module &kernel, const Launch &launch) const;
+  int enqueue(const Module &kernel, const Launch &launch, const Entered &entered) const;
   int loadModule(void *&module, const char *code, std::string &log) const;
+  int loadHere(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
+               LoadStep &at, std::string &log) const;
+  int findElsewhere(const Module &module, void *context, void *stream, void *&function) const;
 
   const Vendor *vendor_;
   Driver driver_;

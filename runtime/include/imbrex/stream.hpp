@@ -65,7 +65,7 @@ class event {
 public:
   explicit event(device on = device::current());
   /// Recorded in the stream.
-  explicit event(const stream_ref &in) : event(in.on()) { record(in); }
+  explicit event(const stream_ref &in);
   ~event();
   event(event &&) noexcept;
   event &operator=(event &&) noexcept;

@@ -1,6 +1,7 @@
 #include "app.hpp"
 #include "tests/package/aot/checks.h"
 #include "tests/run/runtime/fake_driver.h"
+#include "tests/run/runtime/made_context.h"
 
 #include <doctest/doctest.h>
 
@@ -198,6 +199,72 @@ TEST_CASE("a library is loaded at once, and its launches can be captured from th
   driver.captured = nullptr;
   check(app::load(stream_ref::host()));
   CHECK(app::load(gpu(9)).code() == IMBREX_NO_DEVICE);
+}
+
+TEST_CASE("a library is loaded for the context of a stream, and launches there are captured") {
+  if (!FAKE_IS_CUDA) return; // HIP has no contexts
+  fake::State &driver = freshDriver();
+  const auto loads = [&] { return std::ranges::count(driver.calls, std::string("loadModule")); };
+  std::vector<int> contexts;
+  driver.device = [&](const fake::SeenLaunch &) {
+    return contexts.push_back(driver.contextHere()), 0;
+  };
+  check(Arrays(gpu(0)).add(gpu(0)));
+  const testing::MadeContext context(driver);
+  stream own;
+  {
+    const testing::MadeContext::In in(context);
+    check(own.make(gpu(0)));
+  }
+  const stream_ref &on = own;
+  const Arrays arrays(on);
+  driver.captured = on.handle;
+  driver.calls.clear();
+  CHECK(arrays.add(on).code() == IMBREX_REFUSED);
+  CHECK(loads() == 0);
+  driver.captured = nullptr;
+  check(app::load(on));
+  CHECK(loads() > 1);
+  driver.captured = on.handle;
+  driver.calls.clear();
+  check(arrays.add(on));
+  CHECK(loads() == 0);
+  driver.captured = nullptr;
+  CHECK(contexts == std::vector<int>{0, context.number()});
+}
+
+TEST_CASE("memory is taken in a stream's order, and given back so") {
+  fake::State &driver = freshDriver();
+  const auto calls = [&](const char *member) { return std::ranges::count(driver.calls, member); };
+  stream own;
+  check(own.make(gpu(0)));
+  const std::size_t before = driver.memory.size();
+  const auto take = [&](const stream_ref &on) {
+    driver.calls.clear();
+    device_buffer<float> memory;
+    check(memory.make(on, 64));
+    return calls("allocateIn");
+  };
+  CHECK(take(own) == 1);
+  CHECK(calls("allocate") + calls("synchronise") + calls("release") == 0);
+  CHECK(calls("releaseIn") == 1);
+  CHECK(take(gpu(0)) == 0); // there for all streams at once
+  CHECK(calls("release") == 1);
+  driver.captured =
+      static_cast<const stream_ref &>(own).handle; // a pool's would be there when the graph runs
+  CHECK(take(own) == 0);
+  driver.captured = nullptr;
+  driver.hasPools = false;
+  CHECK(take(own) == 1);
+  CHECK(calls("allocate") == 1);
+  CHECK(calls("release") == 1);
+  driver.hasPools = true;
+  // Behind its stream's end it is given back at once.
+  device_buffer<float> late;
+  check(late.make(own, 64));
+  own = stream();
+  late = device_buffer<float>();
+  CHECK(driver.memory.size() == before);
 }
 
 TEST_CASE("a driver's errors come through with its words") {

@@ -30,10 +30,13 @@ struct NoLock {
 };
 using Lock = std::conditional_t<FAKE_IS_QUIET != 0, NoLock, std::lock_guard<std::recursive_mutex>>;
 
+void destroyContext(int number);
+
 State &state() {
   static State only = [] {
     State made;
     made.isQuiet = FAKE_IS_QUIET != 0;
+    made.destroyContext = destroyContext;
     return made;
   }();
   return only;
@@ -52,6 +55,16 @@ struct Module {
   std::string image;
   std::list<Kernel> kernels = {};
 };
+
+void destroyContext(int number) {
+  const Lock lock(inDriver);
+  state().otherContexts.erase(number);
+  std::erase_if(state().modules, [&](void *module) {
+    const bool isThere = state().contextOf[module] == number;
+    if (isThere) delete static_cast<Module *>(module);
+    return isThere;
+  });
+}
 
 /// Of CUDA's driver: whether a function does its work in the context that is current.
 bool needsContext(std::string_view member) {
@@ -95,6 +108,12 @@ bool isReachable(std::uint64_t address, std::size_t bytes) {
 
 bool isStream(void *stream) { return stream == nullptr || state().streams.contains(stream); }
 
+/// Whether what was made in some context may be used in the one that is current.
+bool isOfHere(const void *made) { return state().contextOf[made] == state().contextHere(); }
+bool isStreamOfHere(void *stream) {
+  return stream == nullptr || (isStream(stream) && isOfHere(stream));
+}
+
 int allocate(std::uint64_t *address, std::size_t bytes) {
   constexpr std::size_t kUnit = 256;
   constexpr int kRubbish = 0xcd;
@@ -102,7 +121,9 @@ int allocate(std::uint64_t *address, std::size_t bytes) {
   std::memset(memory, kRubbish, bytes);
   *address = reinterpret_cast<std::uintptr_t>(memory);
   state().memory[*address] = bytes;
-  state().owners[*address] = FAKE_IS_CUDA ? state().here().contexts.back() : state().here().current;
+  state().contextOf[memory] = state().contextHere();
+  state().owners[*address] =
+      FAKE_IS_CUDA ? state().deviceOf(state().contextHere()) : state().here().current;
   return 0;
 }
 
@@ -173,6 +194,7 @@ int fake_loadModule(void **module, const void *image, unsigned options, int *key
   }
   auto *made = new Module{.image = isElf ? std::string(bytes, sizeOfElf(bytes)) : bytes};
   state().modules.insert(made);
+  state().contextOf[made] = state().contextHere();
   *module = made;
   return 0;
 }
@@ -202,7 +224,7 @@ int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, un
   if (const int error = enter("launch"); error != 0 || state().isQuiet) return error;
   const auto *of = static_cast<Kernel *>(kernel);
   const bool isPacked = parameters == nullptr;
-  if (!isStream(stream)) return kInvalidHandle;
+  if (!isStreamOfHere(stream) || !isOfHere(of->module)) return kInvalidHandle;
   const bool isPlain = blockY == 1 && blockZ == 1 && sharedBytes <= of->mostSharedBytes;
   const bool isList = isPacked ? extra[0] == reinterpret_cast<void *>(kBuffer) &&
                                      extra[2] == reinterpret_cast<void *>(kSize) &&
@@ -248,7 +270,7 @@ int fake_allocateIn(std::uint64_t *address, std::size_t bytes, void *stream) {
   const Lock lock(inDriver);
   if (const int error = enter("allocateIn"); error != 0) return error;
   if (!state().hasPools) return kNotSupported;
-  return isStream(stream) ? allocate(address, bytes) : kInvalidHandle;
+  return isStreamOfHere(stream) ? allocate(address, bytes) : kInvalidHandle;
 }
 
 int fake_releaseIn(std::uint64_t address, void *stream) {
@@ -280,13 +302,13 @@ int fake_copyWithin(std::uint64_t to, std::uint64_t from, std::size_t bytes, voi
 int fake_copyInBy(std::uint64_t to, const void *from, std::size_t bytes, void *stream) {
   const Lock lock(inDriver);
   if (const int error = enter("copyInBy"); error != 0) return error;
-  return isStream(stream) ? copyIn(to, from, bytes) : kInvalidHandle;
+  return isStreamOfHere(stream) ? copyIn(to, from, bytes) : kInvalidHandle;
 }
 
 int fake_copyOutBy(void *to, std::uint64_t from, std::size_t bytes, void *stream) {
   const Lock lock(inDriver);
   if (const int error = enter("copyOutBy"); error != 0) return error;
-  return isStream(stream) ? copyOut(to, from, bytes) : kInvalidHandle;
+  return isStreamOfHere(stream) ? copyOut(to, from, bytes) : kInvalidHandle;
 }
 
 int fake_allocatePinned(void **memory, std::size_t bytes, unsigned flags) {
@@ -328,6 +350,7 @@ int fake_makeStream(void **stream, unsigned) {
   if (const int error = enter("makeStream"); error != 0) return error;
   *stream = new char;
   state().streams.insert(*stream);
+  state().contextOf[*stream] = state().contextHere();
   return 0;
 }
 int fake_destroyStream(void *stream) {
@@ -356,6 +379,7 @@ int fake_makeEvent(void **event, unsigned) {
   const Lock lock(inDriver);
   if (const int error = enter("makeEvent"); error != 0) return error;
   *event = new std::int64_t(0);
+  state().contextOf[*event] = state().contextHere();
   return 0;
 }
 int fake_destroyEvent(void *event) {
@@ -363,8 +387,9 @@ int fake_destroyEvent(void *event) {
   delete static_cast<std::int64_t *>(event);
   return enter("destroyEvent");
 }
-int fake_recordEvent(void *event, void *) {
+int fake_recordEvent(void *event, void *stream) {
   const Lock lock(inDriver);
+  if (!isStreamOfHere(stream) || !isOfHere(event)) return kInvalidHandle;
   const std::vector<std::string> &calls = state().calls;
   *static_cast<std::int64_t *>(event) =
       std::ranges::count(calls, "launch") + std::ranges::count(calls, "copyWithin");
@@ -439,6 +464,27 @@ __attribute__((visibility("default"))) int cuCtxGetCurrent(void **context) {
       state().here().current > 0 ? &state().devices + state().here().contexts.back() : nullptr;
   return 0;
 }
+__attribute__((visibility("default"))) int cuCtxGetDevice(int *device) {
+  const Lock lock(inDriver);
+  if (state().here().contexts.empty()) return kNoContext;
+  *device = state().deviceOf(state().contextHere());
+  return enter("contextDevice");
+}
+__attribute__((visibility("default"))) int cuStreamGetCtx(void *stream, void **context) {
+  const Lock lock(inDriver);
+  if (!isStream(stream)) return kInvalidHandle;
+  *context = &state().devices + state().contextOf[stream];
+  return enter("streamContext");
+}
+#if FAKE_KNOWS_BOXES
+__attribute__((visibility("default"))) int cuCtxGetId(void *context, unsigned long long *id) {
+  const Lock lock(inDriver);
+  const auto number = static_cast<int>(static_cast<int *>(context) - &state().devices);
+  const auto other = state().otherContexts.find(number);
+  *id = other != state().otherContexts.end() ? other->second.id : 0;
+  return enter("contextId");
+}
+#endif
 __attribute__((visibility("default"))) int cuCtxPushCurrent_v2(void *context) {
   const Lock lock(inDriver);
   if (context == nullptr) return kInvalidValue;

@@ -41,7 +41,13 @@ static_assert(sizeof(SeenMap) <= 128);
 /// What each thread has of its own.
 struct ThreadState {
   int current = 0;           ///< HIP: the device. CUDA: how many contexts are pushed.
-  std::vector<int> contexts; ///< CUDA: the devices of those.
+  std::vector<int> contexts; ///< CUDA: those. A device's primary one has its number.
+};
+
+/// CUDA: one that the program has made.
+struct OtherContext {
+  int device = 0;
+  std::uint64_t id = 0;
 };
 
 /// One thread at a time is in the driver.
@@ -71,7 +77,16 @@ struct State {
   ThreadState &here() { return threads[std::this_thread::get_id()]; }
 
   std::set<void *> streams, pinned; ///< Made and not destroyed, or released.
-  void *captured = nullptr;         ///< A stream for whose launches a graph is made.
+  std::map<int, OtherContext> otherContexts;
+  void (*destroyContext)(int) = nullptr; ///< With what was loaded there.
+  /// The contexts that streams, modules, events and memory were made in. HIP's are all in 0.
+  std::map<const void *, int> contextOf;
+  int contextHere() { return here().contexts.empty() ? 0 : here().contexts.back(); }
+  int deviceOf(int context) const {
+    const auto other = otherContexts.find(context);
+    return other != otherContexts.end() ? other->second.device : context;
+  }
+  void *captured = nullptr; ///< A stream for whose launches a graph is made.
   /// What each stream was told to wait for, events by their numbers of launches and copies.
   std::vector<std::pair<void *, std::int64_t>> waits;
 
@@ -85,6 +100,8 @@ struct State {
     fresh.memory = std::move(memory);
     fresh.owners = std::move(owners);
     fresh.streams = std::move(streams);
+    fresh.contextOf = std::move(contextOf);
+    fresh.destroyContext = destroyContext;
     *this = std::move(fresh);
   }
 

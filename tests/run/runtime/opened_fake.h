@@ -8,6 +8,7 @@
 #include <imbrex/imbrex.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,12 @@ private:
     return device::by_name(kFake.device);
   }
 };
+
+inline std::vector<float> upTo64() {
+  std::vector<float> made(64);
+  std::iota(made.begin(), made.end(), 1.0f);
+  return made;
+}
 
 inline std::vector<float> contentOf(const device_buffer<f32> &array) {
   std::vector<float> content(array.size());

@@ -39,6 +39,7 @@ using testing::contentOf;
 using testing::kFake;
 using Fake = testing::OpenedFake;
 using testing::thrownCode;
+using testing::upTo64;
 
 struct Twice {
   static constexpr names parameters{"x", "y"};
@@ -66,12 +67,6 @@ struct Told {
     device_assert(x[box<64>(program_id(0))] >= 0.0f, "none below");
   }
 };
-
-std::vector<float> upTo64() {
-  std::vector<float> made(64);
-  std::iota(made.begin(), made.end(), 1.0f);
-  return made;
-}
 
 std::vector<float> doubled(std::vector<float> of) {
   for (float &number : of) number *= 2;

@@ -1,6 +1,7 @@
 #include "runtime/aot/driver/gpu.h"
 
 #include <array>
+#include <atomic>
 
 namespace imbrex::driver {
 namespace {
@@ -11,16 +12,21 @@ using DescribeTensor = int(void *map, int element, std::uint32_t rank, void *add
                            const std::uint32_t *box, const std::uint32_t *steps, int interleave,
                            int swizzle, int promotion, int fill);
 
+/// cuCtxGetId, from CUDA 12.0 on as well.
+using ContextId = int(void *context, unsigned long long *id);
+
 struct CudaFunctions {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
 #include "runtime/aot/driver/cuda/own.def"
   DescribeTensor *describeTensor = nullptr; ///< Null where the driver is too old.
+  ContextId *contextId = nullptr;           ///< The same.
 
   bool findIn(DriverLibrary &library) {
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   if (!library.find(#symbol, member)) return false;
 #include "runtime/aot/driver/cuda/own.def"
     if (!library.find("cuTensorMapEncodeTiled", describeTensor)) describeTensor = nullptr;
+    if (!library.find("cuCtxGetId", contextId)) contextId = nullptr;
     return true;
   }
 
@@ -53,28 +59,42 @@ public:
       : Gpu(opened, own.kindOf(opened.number)), own_(own) {}
 
   ~CudaGpu() override {
-    if (context_ != nullptr) own_.releaseContext(number());
+    if (primary_ != nullptr) own_.releaseContext(number());
   }
   /// Before all else.
   int retainContext() {
-    const int error = own_.primaryContext(&context_, number());
-    if (error != 0) context_ = nullptr; // whatever it was set to
+    const int error = own_.primaryContext(&primary_, number());
+    if (error != 0) primary_ = nullptr; // whatever it was set to
     return error;
   }
 
   bool knowsBoxes() const override { return own_.describeTensor != nullptr; }
 
 protected:
-  int enter(int &before) const override {
+  int enter(const Place &place, Entered &entered) const override {
     constexpr int kPushed = 0;
     void *current = nullptr;
     if (const int error = own_.currentContext(&current); error != 0) return error;
-    before = current == context_ ? kStays : kPushed; // mostly the first, which spares two calls
-    return before == kStays ? 0 : own_.pushContext(context_);
+    void *const wanted = place.isPrimary ? primary_ : wantedAt(place.stream, current);
+    if (wanted != primary_) entered.context = wanted;
+    if (wanted == current) return 0; // mostly, which spares two calls
+    entered.before = kPushed;
+    return own_.pushContext(wanted);
   }
-  void leave(int /*pushed*/) const override {
+  void leave(const Entered & /*entered*/) const override {
     void *popped = nullptr;
     own_.popContext(&popped);
+  }
+  bool isElsewhere(void *stream, const Entered &entered) const override {
+    if (stream == nullptr) return false;
+    void *const context = contextOf(stream);
+    if (context == (entered.context != nullptr ? entered.context : primary_)) return false;
+    asksStreams_.store(true, std::memory_order_relaxed);
+    return true;
+  }
+  std::uint64_t idOf(void *context) const override {
+    unsigned long long id = 0;
+    return own_.contextId != nullptr && own_.contextId(context, &id) == 0 ? id : 0;
   }
   int allowShared(void *function, std::int32_t bytes) const override {
     // cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. Without it a block has 48 KB.
@@ -110,8 +130,27 @@ protected:
   }
 
 private:
+  void *wantedAt(void *stream, void *current) const {
+    if (stream != nullptr)
+      return asksStreams_.load(std::memory_order_relaxed) ? contextOf(stream) : primary_;
+    if (current == nullptr || current == primary_) return primary_;
+    int device = -1;
+    const bool isHere = own_.contextDevice(&device) == 0 && device == number();
+    return isHere ? current : primary_;
+  }
+
+  void *contextOf(void *stream) const {
+    void *current = nullptr, *context = nullptr;
+    own_.currentContext(&current);
+    const bool isPushed = current == nullptr && own_.pushContext(primary_) == 0; // to ask at all
+    const int error = own_.streamContext(stream, &context);
+    if (isPushed) own_.popContext(&current);
+    return error == 0 ? context : primary_;
+  }
+
   CudaFunctions own_;
-  void *context_ = nullptr;
+  void *primary_ = nullptr;
+  mutable std::atomic<bool> asksStreams_ = false; // some are not of the primary context
 };
 
 /// CUDA numbers its devices from 0 on, so that a number is a CUdevice.

@@ -35,13 +35,14 @@ public:
       : Gpu(opened, own.kindOf(opened.number)), own_(own) {}
 
 protected:
-  int enter(int &before) const override {
-    if (const int error = own_.currentDevice(&before); error != 0) return error;
-    if (before != number()) return own_.useDevice(number());
-    before = kStays;
-    return 0;
+  int enter(const Place & /*place*/, Entered &entered) const override {
+    int current = 0;
+    if (const int error = own_.currentDevice(&current); error != 0) return error;
+    if (current == number()) return 0;
+    entered.before = current;
+    return own_.useDevice(number());
   }
-  void leave(int before) const override { own_.useDevice(before); }
+  void leave(const Entered &entered) const override { own_.useDevice(entered.before); }
   int allowShared(void * /*function*/, std::int32_t /*bytes*/) const override {
     return 0; // a block has all of the LDS without asking
   }

@@ -147,8 +147,10 @@ int imbrex_event_milliseconds(const imbrex_event *first, const imbrex_event *las
    of the host. No thread waits, but who waits on the host's stream. */
 int imbrex_stream_wait(const imbrex_stream *stream, const imbrex_event *event);
 
-/* Memory of the stream's device, at a multiple of 256 bytes. It is given back when all that is in
-   the stream has ended. */
+/* Memory of the stream's device, at a multiple of 256 bytes. It is taken in the stream's order,
+   where the driver has pools for that: another stream waits for this one before it uses the memory.
+   What is taken in the default stream is there for all. It is given back when all that is in the
+   stream has ended. */
 int imbrex_allocate(const imbrex_stream *stream, int64_t bytes, void **memory);
 int imbrex_release(const imbrex_stream *stream, void *memory);
 /* Between the process's memory and the device's, behind what is in the stream; done on return. */
