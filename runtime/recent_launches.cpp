@@ -84,7 +84,8 @@ std::optional<Result<void>> launchAgain(const AskedLaunch &asked) {
     return one.kernel == asked.kernel && one.device == asked.in.on().index() &&
            areBlocks(asked.blocks, one.blocks) && adapt(one, asked);
   };
-  RecentLaunch *const kept = recent->find(is, [&] { return hashOf(asked); });
+  RecentLaunch *kept = recent->findNext(is);
+  if (kept == nullptr) kept = recent->findByHash(hashOf(asked), is);
   if (kept == nullptr) return std::nullopt;
   return kept->launch.start(asked.in.native());
 }

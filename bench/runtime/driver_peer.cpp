@@ -23,6 +23,16 @@ std::string emptyKernel(int wide, int narrow) {
 
 } // namespace
 
+void makeContextCurrent(const char *driver) {
+  void *library = dlopen(driver, RTLD_NOW | RTLD_LOCAL);
+  int (*retain)(void **, int) = nullptr;
+  int (*push)(void *) = nullptr;
+  void *context = nullptr;
+  if (library != nullptr && find(library, "cuDevicePrimaryCtxRetain", retain) &&
+      find(library, "cuCtxPushCurrent_v2", push) && retain(&context, 0) == 0)
+    push(context);
+}
+
 DriverLaunch::DriverLaunch(int wide, int narrow, void *stream) : stream_(stream) {
   for (std::size_t i = 0; i < kMost; ++i) parameters_[i] = &values_[i];
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

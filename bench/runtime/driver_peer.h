@@ -4,6 +4,10 @@
 
 namespace bench {
 
+/// Make the primary context of the first device of a driver like NVIDIA's current, as it is where
+/// launches are written by hand.
+void makeContextCurrent(const char *driver);
+
 /// A launch as one would write it against CUDA's driver by hand: a kernel of so many pointers,
 /// 64-bit and 32-bit numbers that does nothing, its arguments in place. Not there where the driver
 /// is not.

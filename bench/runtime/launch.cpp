@@ -110,6 +110,7 @@ int main(int count, char **words) {
     check(launches::many(ahead, 1, result.data(), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
                          16, 17, 18));
   };
+  if (const char *driver = std::getenv("IMBREX_CUDA_DRIVER")) bench::makeContextCurrent(driver);
   if (count > 3)
     return countable(words[1], std::atoi(words[2]), aheadOnPointers, aheadOnViews, aheadOnMany);
   if (count > 2) return countable(words[1], std::atoi(words[2]), onPointers, onViews, onMany);

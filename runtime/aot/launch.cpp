@@ -152,12 +152,6 @@ int launchNew(const Asked &asked) {
   return launchConfig(asked, tunedConfig(asked, gpu, bound), bound);
 }
 
-/// Of a stream that there may be.
-int launchUnwatched(const Asked &asked) {
-  const int status = asked.on.device != IMBREX_HOST ? launchAgain(asked) : kNotRecent;
-  return status != kNotRecent ? status : launchNew(asked);
-}
-
 /// Nothing is thrown to a caller in C.
 template <class Launch>
 int guarded(const KernelRow &kernel, Launch launch) {
@@ -168,11 +162,23 @@ int guarded(const KernelRow &kernel, Launch launch) {
   }
 }
 
+/// Of a stream that there may be.
+int launchUnwatched(const KernelRow &kernel, const imbrex_stream &on, const imbrex_grid *grid,
+                    const void *const *arguments) {
+  const int status = isOfGpu(&on) ? launchAgain(kernel, on, grid, arguments) : kNotRecent;
+  return status != kNotRecent ? status : launchNew({kernel, on, grid, arguments});
+}
+
 int launch(const KernelRow &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
            const void *const *arguments) {
   if (const int status = check(stream); status != IMBREX_OK) return status;
   WatchedLaunch watched(kernel, *stream);
-  return watched.ended(launchUnwatched({kernel, *stream, grid, arguments}));
+  return watched.ended(launchUnwatched(kernel, *stream, grid, arguments));
+}
+
+[[gnu::noinline]] int launchGuarded(const KernelRow &kernel, const imbrex_stream *stream,
+                                    const imbrex_grid *grid, const void *const *arguments) {
+  return guarded(kernel, [&] { return launch(kernel, stream, grid, arguments); });
 }
 
 /// Of tensors.
@@ -182,7 +188,7 @@ int launchTensors(const KernelRow &kernel, const imbrex_stream *stream, const im
   WatchedLaunch watched(kernel, *stream);
   TensorArguments taken;
   int status = taken.take(kernel, *stream, arguments);
-  if (status == IMBREX_OK) status = launchUnwatched({kernel, *stream, grid, taken.list()});
+  if (status == IMBREX_OK) status = launchUnwatched(kernel, *stream, grid, taken.list());
   return watched.ended(status);
 }
 
@@ -212,8 +218,13 @@ extern "C" int imbrex_aot_load_3(const imbrex::aot::KernelRow *const *kernels, s
 extern "C" int imbrex_aot_launch_3(const imbrex::aot::KernelRow *kernel,
                                    const imbrex_stream *stream, const imbrex_grid *grid,
                                    const void *const *arguments) {
-  return imbrex::aot::guarded(
-      *kernel, [&] { return imbrex::aot::launch(*kernel, stream, grid, arguments); });
+  using namespace imbrex::aot;
+  // Most launches of a program are like others, and of nobody's interest.
+  if (isOfGpu(stream) && !WatchedLaunch::areSome()) {
+    const int status = launchAgain(*kernel, *stream, grid, arguments);
+    if (status != kNotRecent) return status;
+  }
+  return launchGuarded(*kernel, stream, grid, arguments);
 }
 
 /// The same, with an imbrex_dltensor for each that has memory.

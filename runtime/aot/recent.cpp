@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <new>
 #include <vector>
 
 namespace imbrex::aot {
@@ -30,11 +31,18 @@ struct Number {
   std::uint64_t value;
 };
 
+struct NarrowNumber {
+  std::uint32_t argument, value;
+};
+
 struct RememberedLaunch {
   const void *loaded = nullptr; ///< What the GPU has loaded of the kernel, which no other has.
-  imbrex_grid grid{};           ///< That the launch brought, of a kernel that does not compute it.
+  bool bringsGrid = false;      ///< Else the kernel computes it of its arguments.
+  imbrex_grid grid{};
   std::vector<KeptWords> memory = {};
   std::vector<Number> numbers = {};
+  std::vector<NarrowNumber> narrow = {}; ///< The same, where all `areNarrow`.
+  bool areNarrow = false;
   const driver::Gpu *gpu = nullptr;
   driver::Module module = {};
   driver::KeptLaunch launch = {};
@@ -145,10 +153,7 @@ const void *loadedOf(const KernelRow &kernel, const imbrex_stream &on) {
 
 // --- to find one ---
 
-/// A grid that the kernel computes follows from the arguments.
-bool isSameGrid(const Asked &asked, const imbrex_grid &kept) {
-  if (asked.kernel.blocks != nullptr) return true;
-  const imbrex_grid *const given = asked.grid;
+bool isSameGrid(const imbrex_grid *given, const imbrex_grid &kept) {
   return given != nullptr && given->x == kept.x && given->y == kept.y && given->z == kept.z;
 }
 
@@ -163,37 +168,74 @@ bool isSame(const KeptWords &kept, const void *given) {
          wordAt(given, kept.second) == kept.values[1];
 }
 
+/// Whether all that has memory is what it was, of a launch that is kept.
+bool areSame(const std::vector<KeptWords> &memory, const void *const *arguments) {
+  return std::ranges::all_of(
+      memory, [&](const KeptWords &one) { return isSame(one, arguments[one.argument]); });
+}
+
+bool areSame(const std::vector<NarrowNumber> &numbers, const void *const *arguments) {
+  return std::ranges::all_of(numbers, [&](const NarrowNumber &number) {
+    return readAs<std::uint32_t>(arguments[number.argument]) == number.value;
+  });
+}
+
+/// To compare them takes little, where all are of 4 bytes, as most are; else none is here.
+void keepNarrow(RememberedLaunch &kept) {
+  kept.narrow.clear();
+  kept.areNarrow =
+      std::ranges::all_of(kept.numbers, [](const Number &of) { return of.bytes == 4; });
+  for (const Number &number : kept.numbers)
+    if (kept.areNarrow)
+      kept.narrow.push_back({number.argument, static_cast<std::uint32_t>(number.value)});
+}
+
 /// Give the launch that is kept other numbers, where they are all that differs; false where it is
 /// another launch.
-bool adapt(RememberedLaunch &kept, const void *const *arguments) {
-  for (const KeptWords &one : kept.memory)
-    if (!isSame(one, arguments[one.argument])) return false;
+[[gnu::noinline]] bool changeNumbers(RememberedLaunch &kept, const void *const *arguments) {
   for (Number &number : kept.numbers) {
-    const void *const given = arguments[number.argument];
-    if (number.bytes == 4 && readAs<std::uint32_t>(given) == number.value) continue; // as most
-    const std::uint64_t value = bitsOf(given, number.bytes, number.isTruth);
+    const std::uint64_t value = bitsOf(arguments[number.argument], number.bytes, number.isTruth);
     if (value == number.value) continue;
     if (!mayBe(value, number)) return false;
     kept.launch.change(number.place, number.bytes, value);
     number.value = value;
+    if (kept.areNarrow)
+      kept.narrow[static_cast<std::size_t>(&number - kept.numbers.data())].value =
+          static_cast<std::uint32_t>(value);
   }
   return true;
 }
 
+/// Whether the launch that is kept, from now on with these numbers, is the one that is asked for.
+bool isThis(RememberedLaunch &kept, const void *loaded, const imbrex_grid *grid,
+            const void *const *arguments) {
+  return kept.loaded == loaded && (!kept.bringsGrid || isSameGrid(grid, kept.grid)) &&
+         areSame(kept.memory, arguments) &&
+         ((kept.areNarrow && areSame(kept.narrow, arguments)) || changeNumbers(kept, arguments));
+}
+
+/// One that did not follow the latest launch the last time.
+[[gnu::noinline]] RememberedLaunch *findByHash(RememberedLaunches &recent, const Asked &asked,
+                                               const void *loaded) {
+  return recent.findByHash(hashOf(asked, loaded), [&](RememberedLaunch &one) {
+    return isThis(one, loaded, asked.grid, asked.arguments);
+  });
+}
+
 } // namespace
 
-int launchAgain(const Asked &asked) {
-  const void *const loaded = loadedOf(asked.kernel, asked.on);
+int launchAgain(const KernelRow &kernel, const imbrex_stream &on, const imbrex_grid *grid,
+                const void *const *arguments) noexcept {
   RememberedLaunches *const recent = RememberedLaunches::find();
+  const void *const loaded = loadedOf(kernel, on);
   if (recent == nullptr || loaded == nullptr) return kNotRecent;
-  const auto is = [&](RememberedLaunch &one) {
-    return one.loaded == loaded && isSameGrid(asked, one.grid) && adapt(one, asked.arguments);
-  };
-  RememberedLaunch *const kept = recent->find(is, [&] { return hashOf(asked, loaded); });
+  RememberedLaunch *kept =
+      recent->findNext([&](RememberedLaunch &one) { return isThis(one, loaded, grid, arguments); });
+  if (kept == nullptr) kept = findByHash(*recent, {kernel, on, grid, arguments}, loaded);
   if (kept == nullptr) return kNotRecent;
-  const driver::Launch &launch = kept->launch.in(asked.on.handle);
-  const int error = kept->gpu->start(kept->module, launch);
-  return error == 0 ? IMBREX_OK : refusedLaunch(asked.kernel, *kept->gpu, launch, error);
+  const int error = kept->gpu->start(kept->module, kept->launch.words(), on.handle);
+  if (error == 0) return IMBREX_OK;
+  return refusedLaunch(kernel, *kept->gpu, kept->launch.in(on.handle), error);
 }
 
 void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
@@ -204,20 +246,26 @@ void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
   const void *const loaded = loadedOf(kernel, asked.on);
   RememberedLaunch &kept = recent->make(hashOf(asked, loaded));
   kept.loaded = nullptr; // until all is there
-  if (kernel.blocks == nullptr) kept.grid = *asked.grid;
+  kept.bringsGrid = kernel.blocks == nullptr;
+  if (kept.bringsGrid) kept.grid = *asked.grid;
   keepArguments(asked, kept);
   findPlaces(kernel, *ready.code, kept.numbers);
+  keepNarrow(kept);
   kept.gpu = &gpu;
   kept.module = ready.module;
-  kept.launch.keep(launch);
+  kept.launch.keep(launch, gpu.vendor());
   kept.loaded = loaded;
 }
 
 int refusedLaunch(const KernelRow &kernel, const driver::Gpu &gpu, const driver::Launch &launch,
-                  int error) {
-  return fail(IMBREX_REFUSED, "%s refuses the launch of '%s' with %d x %d x %d blocks of %d: %s",
-              gpu.description().c_str(), kernel.name, launch.grid[0], launch.grid[1],
-              launch.grid[2], launch.threads, gpu.textOf(error).c_str());
+                  int error) noexcept {
+  try {
+    return fail(IMBREX_REFUSED, "%s refuses the launch of '%s' with %d x %d x %d blocks of %d: %s",
+                gpu.description().c_str(), kernel.name, launch.grid[0], launch.grid[1],
+                launch.grid[2], launch.threads, gpu.textOf(error).c_str());
+  } catch (const std::bad_alloc &) {
+    return fail(IMBREX_REFUSED, "the launch of '%s' is refused: error %d", kernel.name, error);
+  }
 }
 
 } // namespace imbrex::aot

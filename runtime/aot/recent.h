@@ -16,9 +16,10 @@ struct Asked {
   const void *const *arguments;
 };
 
-/// Make the launch, if one like it was made. An imbrex_status, or kNotRecent.
+/// Make the launch, in a GPU's stream, if one like it was made. An imbrex_status, or kNotRecent.
 inline constexpr int kNotRecent = -1;
-int launchAgain(const Asked &asked);
+int launchAgain(const KernelRow &kernel, const imbrex_stream &on, const imbrex_grid *grid,
+                const void *const *arguments) noexcept;
 
 /// Keep what the GPU's driver has taken. Throws std::bad_alloc, and has kept nothing.
 void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
@@ -26,6 +27,6 @@ void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
 
 /// The error of what a driver did not take.
 int refusedLaunch(const KernelRow &kernel, const driver::Gpu &gpu, const driver::Launch &launch,
-                  int error);
+                  int error) noexcept;
 
 } // namespace imbrex::aot

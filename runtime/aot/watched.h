@@ -19,8 +19,10 @@ struct Hook {
 class WatchedLaunch {
 public:
   WatchedLaunch(const KernelRow &kernel, const imbrex_stream &on) {
-    if (watchers.load(std::memory_order_relaxed) != Watchers::None) begin(kernel, on);
+    if (areSome()) begin(kernel, on);
   }
+  /// Or may be.
+  static bool areSome() { return watchers.load(std::memory_order_relaxed) != Watchers::None; }
   WatchedLaunch(const WatchedLaunch &) = delete;
   WatchedLaunch &operator=(const WatchedLaunch &) = delete;
   ~WatchedLaunch() {

@@ -9,7 +9,7 @@ namespace imbrex::gpu {
 void RepeatableLaunch::keep(const SupportedGpu &gpu, const LoadedKernel &kernel,
                             const Launch &launch, llvm::ArrayRef<PackedNumber> numbers) noexcept {
   try {
-    launch_.keep(launch);
+    launch_.keep(launch, gpu.vendor());
     numbers_.assign(numbers.begin(), numbers.end());
     kernel_ = &kernel;
     gpu_ = &gpu;

@@ -23,7 +23,7 @@ public:
   void change(std::size_t parameter, std::uint64_t now);
 
   /// As SupportedGpu::start, while the kernel is loaded.
-  Result<void> start(void *stream) { return gpu_->start(*kernel_, launch_.in(stream)); }
+  Result<void> start(void *stream) { return gpu_->startAgain(*kernel_, launch_, stream); }
 
 private:
   const SupportedGpu *gpu_ = nullptr;

@@ -81,7 +81,17 @@ Failure<Diagnostic> SupportedGpu::broke(const LoadedKernel &kernel, int error) c
 }
 
 Result<void> SupportedGpu::start(const LoadedKernel &kernel, const Launch &launch) const {
-  const int refusal = driver_->start(kernel.module(), launch);
+  return started(kernel, launch, driver_->start(kernel.module(), launch));
+}
+
+Result<void> SupportedGpu::startAgain(const LoadedKernel &kernel, driver::KeptLaunch &kept,
+                                      void *stream) const {
+  const Launch &launch = kept.in(stream);
+  return started(kernel, launch, driver_->start(kernel.module(), kept.words(), stream));
+}
+
+Result<void> SupportedGpu::started(const LoadedKernel &kernel, const Launch &launch,
+                                   int refusal) const {
   if (refusal == 0) return {};
   const auto &[x, y, z] = launch.grid;
   return fail(Diag::LaunchRefused, {}, description(), kernel.name(), x, y, z, launch.threads,

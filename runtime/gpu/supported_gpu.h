@@ -3,7 +3,7 @@
 #include "backend/ir/argument.h"
 #include "backend/lower/kernel_interface.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "runtime/aot/driver/gpu.h"
+#include "runtime/aot/driver/kept_launch.h"
 #include "runtime/gpu/make.h"
 
 #include <memory>
@@ -62,6 +62,7 @@ public:
       : driver_(std::move(opened)), code_(code) {}
 
   const SuitableCode &code() const { return code_; }
+  const driver::Vendor &vendor() const { return driver_->vendor(); }
   /// What the driver calls its kind, as package::memberFor takes it.
   const std::string &driversName() const { return driver_->kind(); }
   /// Whether its driver makes an image of assembly.
@@ -75,6 +76,8 @@ public:
                                              std::int32_t sharedBytes = 0) const;
   /// Launch a kernel, and wait for nothing: what goes wrong later is an error of `await`.
   Result<void> start(const LoadedKernel &kernel, const Launch &launch) const;
+  /// The same of one that was kept.
+  Result<void> startAgain(const LoadedKernel &kernel, driver::KeptLaunch &kept, void *stream) const;
   /// Run a kernel and wait for it.
   Result<void> run(const LoadedKernel &kernel, const Launch &launch) const;
   /// Run it so many times; the milliseconds that one took, by the device's clock.
@@ -142,6 +145,7 @@ private:
   /// `what` says what a refusal is of.
   Result<void> did(std::string_view what, int error) const;
   Result<void> copied(std::string_view direction, std::int64_t bytes, int error) const;
+  Result<void> started(const LoadedKernel &kernel, const Launch &launch, int refusal) const;
   Failure<Diagnostic> broke(const LoadedKernel &kernel, int error) const;
   /// The device that says what is wrong with a kernel that breaks down here.
   std::string emulated() const;

@@ -10,6 +10,13 @@ namespace {
 
 constexpr int kNotSupported = 801; // cuda.h: CUDA_ERROR_NOT_SUPPORTED; hipErrorNotSupported
 
+/// Whether an error is one of contexts and what belongs to them: then nothing has been done.
+bool isOfContexts(int error) {
+  // cuda.h: CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_HANDLE
+  constexpr int kInvalidContext = 201, kInvalidHandle = 400;
+  return error == kInvalidContext || error == kInvalidHandle;
+}
+
 std::string descriptionOf(const OpenDriver &opened, const std::string &kind) {
   std::array<char, 256> name{};
   const bool isNamed =
@@ -36,10 +43,8 @@ int Gpu::entering(const Place &place, Action action) const {
   if (const int error = enter(place, entered); error != 0) return error;
   const int error = action(entered);
   if (entered.before != Entered::kStays) leave(entered);
-  // cuda.h: CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_HANDLE: then nothing has been done.
-  constexpr int kInvalidContext = 201, kInvalidHandle = 400;
-  const bool mayBeElsewhere = error == kInvalidContext || error == kInvalidHandle;
-  return mayBeElsewhere && isElsewhere(place.stream, entered) ? entering(place, action) : error;
+  return isOfContexts(error) && isElsewhere(place.stream, entered) ? entering(place, action)
+                                                                   : error;
 }
 
 template <class Action>
@@ -150,30 +155,50 @@ void Gpu::unload(const Module &module) const {
 
 // --- launches ---
 
-inline int Gpu::enqueue(const Module &kernel, const Launch &launch, const Entered &entered) const {
-  void *function = kernel.function;
-  if (entered.context != nullptr)
-    if (const int error = findElsewhere(kernel, entered.context, launch.stream, function);
-        error != 0)
-      return error;
+void LaunchWords::set(const Launch &launch, const Vendor &vendor) {
   // The words by which the two parts of the list are known, the same for both vendors: cuda.h,
   // CU_LAUNCH_PARAM_BUFFER_POINTER; hip_runtime_api.h, HIP_LAUNCH_PARAM_BUFFER_POINTER.
   constexpr std::uintptr_t kBuffer = 1, kSize = 2;
-  std::size_t size = launch.arguments.size();
-  std::array<void *, 5> extra{
-      reinterpret_cast<void *>(kBuffer), const_cast<std::byte *>(launch.arguments.data()),
-      reinterpret_cast<void *>(kSize), &size, reinterpret_cast<void *>(vendor_->endOfLaunch)};
-  const auto blocks = [&](std::size_t axis) { return static_cast<unsigned>(launch.grid[axis]); };
-  auto *const each = launch.each.empty() ? nullptr : const_cast<void **>(launch.each.data());
-  return driver().launch(function, blocks(0), blocks(1), blocks(2),
-                         static_cast<unsigned>(launch.threads), 1, 1,
-                         static_cast<unsigned>(launch.sharedBytes), launch.stream, each,
-                         each ? nullptr : extra.data());
+  std::ranges::copy(launch.grid, grid_.begin());
+  threads_ = static_cast<unsigned>(launch.threads);
+  sharedBytes_ = static_cast<unsigned>(launch.sharedBytes);
+  bytes_ = launch.arguments.size();
+  list_ = {reinterpret_cast<void *>(kBuffer), const_cast<std::byte *>(launch.arguments.data()),
+           reinterpret_cast<void *>(kSize), &bytes_, reinterpret_cast<void *>(vendor.endOfLaunch)};
+  const bool isList = launch.each.empty();
+  each_ = isList ? nullptr : const_cast<void **>(launch.each.data());
+  extra_ = isList ? list_.data() : nullptr;
+}
+
+inline int Gpu::hand(void *function, const LaunchWords &words, void *stream) const {
+  return driver().launch(function, words.grid_[0], words.grid_[1], words.grid_[2], words.threads_,
+                         1, 1, words.sharedBytes_, stream, words.each_, words.extra_);
+}
+
+int Gpu::enqueue(const Module &kernel, const LaunchWords &words, void *stream,
+                 const Entered &entered) const {
+  void *function = kernel.function;
+  if (entered.context != nullptr)
+    if (const int error = findElsewhere(kernel, entered.context, stream, function); error != 0)
+      return error;
+  return hand(function, words, stream);
 }
 
 int Gpu::start(const Module &kernel, const Launch &launch) const {
-  return entering({.stream = launch.stream},
-                  [&](const Entered &entered) { return enqueue(kernel, launch, entered); });
+  LaunchWords words;
+  words.set(launch, vendor());
+  return startElsewhere(kernel, words, launch.stream);
+}
+
+int Gpu::start(const Module &kernel, const LaunchWords &words, void *stream) const {
+  if (!isEntered(stream)) return startElsewhere(kernel, words, stream);
+  const int error = hand(kernel.function, words, stream);
+  return isOfContexts(error) ? startElsewhere(kernel, words, stream) : error;
+}
+
+int Gpu::startElsewhere(const Module &kernel, const LaunchWords &words, void *stream) const {
+  return entering({.stream = stream},
+                  [&](const Entered &entered) { return enqueue(kernel, words, stream, entered); });
 }
 
 template <class Action>
@@ -201,8 +226,11 @@ int Gpu::timeOf(std::int32_t times, double &milliseconds, Action action) const {
 
 int Gpu::time(const Module &kernel, const Launch &launch, std::int32_t times,
               double &milliseconds) const {
-  return timeOf(times, milliseconds,
-                [&](const Entered &entered) { return enqueue(kernel, launch, entered); });
+  LaunchWords words;
+  words.set(launch, vendor());
+  return timeOf(times, milliseconds, [&](const Entered &entered) {
+    return enqueue(kernel, words, launch.stream, entered);
+  });
 }
 
 int Gpu::describeBoxes(const Boxes &boxes, BoxMapBytes &map) const {

@@ -28,6 +28,25 @@ struct Launch {
   void *stream = nullptr;                    ///< Null: the device's default one.
 };
 
+/// A launch in the words of a driver's call, which may be kept. It leads into itself, and into the
+/// arguments.
+class LaunchWords {
+public:
+  LaunchWords() = default;
+  LaunchWords(const LaunchWords &) = delete;
+  LaunchWords &operator=(const LaunchWords &) = delete;
+
+  void set(const Launch &launch, const Vendor &vendor);
+
+private:
+  friend class Gpu;
+  std::array<unsigned, 3> grid_{};
+  unsigned threads_ = 0, sharedBytes_ = 0;
+  void **each_ = nullptr, **extra_ = nullptr; // one of them
+  std::size_t bytes_ = 0;
+  std::array<void *, 5> list_{};
+};
+
 /// What other contexts than a device's own have loaded of a module.
 class LoadedElsewhere;
 
@@ -90,6 +109,8 @@ public:
 
   /// Launch a kernel, and wait for nothing: what goes wrong later is an error of `await`.
   int start(const Module &kernel, const Launch &launch) const;
+  /// The same; it takes little where the context is current already.
+  int start(const Module &kernel, const LaunchWords &words, void *stream) const;
   /// Run it so many times in the default stream; the milliseconds that one took, by the device's
   /// clock.
   int time(const Module &kernel, const Launch &launch, std::int32_t times,
@@ -159,6 +180,8 @@ protected:
   /// again what was so before, where that is another.
   virtual int enter(const Place &place, Entered &entered) const = 0;
   virtual void leave(const Entered &entered) const = 0;
+  /// Whether `enter` would change nothing, and enter the primary context.
+  virtual bool isEntered(void *stream) const = 0;
   /// Whether a stream's context is another one than what was entered for it. `enter` asks for
   /// streams' contexts, which takes a call, from the first on that is not the primary.
   virtual bool isElsewhere(void * /*stream*/, const Entered & /*entered*/) const { return false; }
@@ -178,7 +201,10 @@ private:
   int within(void *stream, Action action) const;
   template <class Action>
   int timeOf(std::int32_t times, double &milliseconds, Action action) const;
-  int enqueue(const Module &kernel, const Launch &launch, const Entered &entered) const;
+  int enqueue(const Module &kernel, const LaunchWords &words, void *stream,
+              const Entered &entered) const;
+  int startElsewhere(const Module &kernel, const LaunchWords &words, void *stream) const;
+  int hand(void *function, const LaunchWords &words, void *stream) const;
   int loadModule(void *&module, const char *code, std::string &log) const;
   int loadHere(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
                LoadStep &at, std::string &log) const;

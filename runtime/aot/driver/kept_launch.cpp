@@ -5,7 +5,7 @@
 
 namespace imbrex::driver {
 
-void KeptLaunch::keep(const Launch &launch) {
+void KeptLaunch::keep(const Launch &launch, const Vendor &vendor) {
   const std::span<const std::byte> given = launch.arguments;
   lines_.resize((given.size() + sizeof(Line) - 1) / sizeof(Line));
   std::ranges::copy(given, list());
@@ -15,6 +15,7 @@ void KeptLaunch::keep(const Launch &launch) {
   launch_ = launch;
   launch_.arguments = std::span(list(), given.size());
   launch_.each = each_;
+  words_.set(launch_, vendor);
 }
 
 void KeptLaunch::change(std::size_t place, std::size_t bytes, std::uint64_t value) {

@@ -18,13 +18,14 @@ public:
   KeptLaunch(const KeptLaunch &) = delete; // `each` leads into the list
   KeptLaunch &operator=(const KeptLaunch &) = delete;
 
-  /// In place of what was here before.
-  void keep(const Launch &launch);
+  /// In place of what was here before, for GPUs of this vendor.
+  void keep(const Launch &launch, const Vendor &vendor);
   /// The same, in a stream, until the next call.
   const Launch &in(void *stream) {
     launch_.stream = stream;
     return launch_;
   }
+  const LaunchWords &words() const { return words_; }
   /// Set so many bytes of the list, the least first.
   void change(std::size_t place, std::size_t bytes, std::uint64_t value);
 
@@ -36,6 +37,7 @@ private:
   std::byte *list() { return reinterpret_cast<std::byte *>(lines_.data()); }
 
   Launch launch_;
+  LaunchWords words_;
   std::vector<Line> lines_;
   std::vector<void *> each_;
 };
@@ -84,17 +86,20 @@ public:
     isOver = true;
   }
 
-  /// The launch of which `is` holds, asked of two at most; null where it holds of neither. `hashOf`
-  /// gives its hash.
-  template <class Is, class HashOf>
-  Entry *find(Is is, HashOf hashOf) {
-    Place *place = latest_->next;
-    if (place == nullptr || !is(place->entry)) {
-      place = places_[hashOf().place()].get();
-      if (place == nullptr || !is(place->entry)) return nullptr;
-      latest_->next = place;
-    }
+  /// What followed the latest launch the last time, if `is` holds of it; else null.
+  template <class Is>
+  Entry *findNext(Is is) {
+    Place *const place = latest_->next;
+    if (place == nullptr || !is(place->entry)) return nullptr;
     latest_ = place;
+    return &place->entry;
+  }
+  /// The launch of a hash, likewise.
+  template <class Is>
+  Entry *findByHash(const LaunchHash &hash, Is is) {
+    Place *const place = places_[hash.place()].get();
+    if (place == nullptr || !is(place->entry)) return nullptr;
+    latest_ = latest_->next = place;
     return &place->entry;
   }
 

@@ -20,8 +20,9 @@ public:
 
   class In {
   public:
-    explicit In(const MadeContext &context) : here_(context.driver_.here()) {
-      here_.contexts.push_back(context.number_);
+    explicit In(const MadeContext &context) : In(context.driver_, context.number_) {}
+    In(fake::State &driver, int number) : here_(driver.here()) {
+      here_.contexts.push_back(number);
       ++here_.current;
     }
     ~In() {

@@ -85,6 +85,11 @@ protected:
     void *popped = nullptr;
     own_.popContext(&popped);
   }
+  bool isEntered(void *stream) const override {
+    void *current = nullptr;
+    return own_.currentContext(&current) == 0 && current == primary_ &&
+           (stream == nullptr || !asksStreams_.load(std::memory_order_relaxed));
+  }
   bool isElsewhere(void *stream, const Entered &entered) const override {
     if (stream == nullptr) return false;
     void *const context = contextOf(stream);

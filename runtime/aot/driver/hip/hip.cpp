@@ -42,6 +42,10 @@ protected:
     entered.before = current;
     return own_.useDevice(number());
   }
+  bool isEntered(void * /*stream*/) const override {
+    int current = 0;
+    return own_.currentDevice(&current) == 0 && current == number();
+  }
   void leave(const Entered &entered) const override { own_.useDevice(entered.before); }
   int allowShared(void * /*function*/, std::int32_t /*bytes*/) const override {
     return 0; // a block has all of the LDS without asking
