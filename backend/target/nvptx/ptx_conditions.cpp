@@ -9,6 +9,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,8 +23,6 @@ struct ProgramPoint {
   /// since.
   llvm::function_ref<bool(llvm::StringRef)> isOutdated;
   std::set<std::string> leaves = {}; ///< The registers that were asked for what they hold there.
-  /// What was computed there, by register and depth: many conditions ask for the same.
-  std::map<std::pair<llvm::StringRef, int>, std::string> computed = {};
 };
 
 /// A condition, or its opposite.
@@ -96,7 +95,9 @@ public:
   const PtxInstruction *definitionOf(llvm::StringRef name) const {
     const auto found = definitions_.find(name);
     if (found == definitions_.end() || found->second.isOpaque) return nullptr;
-    return isPure(found->second.by) ? &found->second.by : nullptr;
+    const Definition &definition = found->second;
+    if (!definition.isPure) definition.isPure = isPure(definition.by);
+    return *definition.isPure ? &definition.by : nullptr;
   }
 
 private:
@@ -147,15 +148,13 @@ private:
       if (!name.empty()) place.leaves.insert(name.str());
       return operand.str();
     }
-    const auto [found, isNew] = place.computed.try_emplace({name, depth});
-    if (isNew) found->second = textOf(*made, place, depth);
-    return operand.take_until([](char c) { return c == '%'; }).str() + found->second;
-  }
-
-  std::string textOf(const PtxInstruction &made, ProgramPoint &place, int depth) const {
-    const PtxInstruction *const whole = wholeOfByte(made, place);
-    std::string text = whole ? "cvt.s8.s32(" : made.opcode.str() + "(";
-    for (const llvm::StringRef source : sourcesOf(whole ? *whole : made))
+    llvm::StringRef opcode = made->opcode;
+    if (const PtxInstruction *whole = wholeOfByte(*made, place)) {
+      made = whole;
+      opcode = "cvt.s8.s32";
+    }
+    std::string text = (operand.take_until([](char c) { return c == '%'; }) + opcode + "(").str();
+    for (const llvm::StringRef source : sourcesOf(*made))
       text += this->text(source, place, depth + 1) + ",";
     return text + ")";
   }
@@ -163,6 +162,7 @@ private:
   struct Definition {
     PtxInstruction by; ///< The first that sets the register.
     bool isOpaque = false;
+    mutable std::optional<bool> isPure = std::nullopt; ///< Once it was asked: many ask again.
   };
   llvm::StringMap<Definition> definitions_;
 };

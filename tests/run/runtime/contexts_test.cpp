@@ -141,30 +141,33 @@ TEST_CASE("what names no stream is done in the current context, if that is of th
 }
 
 TEST_CASE("a launch that is made again where its context is current makes nothing current") {
-  Fake fake(trace(Thrice{}));
-  const auto kernel = jit(Thrice{}, {.on = fake.on});
-  const MadeContext context(fake.driver);
-  const testing::MadeStream elsewhere(fake.driver, context);
-  const stream usual(fake.on);
-  const device_buffer<f32> x(usual, upTo64());
-  device_buffer<f32> y(usual, {64});
-  const MadeContext::In primary(fake.driver, 0);
-  const auto launchIn = [&](const stream_ref &queue) {
-    fake.driver.calls.clear();
-    return kernel.try_launch(queue, grid(1), x, y);
+  fake::State &driver = testing::freshDriver(kFake.driver);
+  driver.isa = kFake.isa;
+  const MadeContext context(driver);
+  const testing::MadeStream elsewhere(driver, context);
+  const std::unique_ptr<gpu::SupportedGpu> gpu = *testing::openGpu({kFake.driver}, 0);
+  const auto loaded = *gpu->load(testing::assemblyOf(irOf(trace(Thrice{})), "sm_80"), "Thrice");
+  std::vector<void *> streams;
+  driver.device = [&](const fake::SeenLaunch &launch) {
+    return streams.push_back(launch.stream), 0;
   };
-  CHECK(launchIn(usual));
-  CHECK(launchIn(usual)); // again
-  CHECK(fake.calls("launch") == 1);
-  CHECK(fake.calls("pushContext") + fake.calls("streamContext") == 0);
-  // In another context's stream, it is; and what is refused is so once.
-  CHECK(launchIn(stream_ref(fake.on, elsewhere.handle())));
-  CHECK(fake.streams.back() == elsewhere.handle());
-  fake.driver.failing = "launch";
-  fake.driver.error = 1;
-  CHECK_FALSE(launchIn(usual));
-  CHECK(fake.calls("launch") == 1);
-  CHECK(fake.driver.here().current == 1);
+  driver::KeptLaunch kept;
+  kept.keep({.threads = 128}, gpu->vendor());
+  const MadeContext::In primary(driver, 0);
+  const auto calls = [&](const char *member) { return std::ranges::count(driver.calls, member); };
+  driver.calls.clear();
+  CHECK(gpu->startAgain(*loaded, kept, nullptr));
+  CHECK(calls("launch") == 1);
+  CHECK(calls("pushContext") + calls("streamContext") == 0);
+  // In another context's stream it is; and what is refused is so once.
+  CHECK(gpu->startAgain(*loaded, kept, elsewhere.handle()));
+  CHECK(streams == std::vector<void *>{nullptr, elsewhere.handle()});
+  driver.failing = "launch";
+  driver.error = 1;
+  driver.calls.clear();
+  CHECK_FALSE(gpu->startAgain(*loaded, kept, nullptr));
+  CHECK(calls("launch") == 1);
+  CHECK(driver.here().current == 1);
 }
 
 TEST_CASE("an event is of the context of the stream it is made for") {

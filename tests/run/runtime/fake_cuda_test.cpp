@@ -343,7 +343,7 @@ TEST_CASE("what the driver's assembler says of bad assembly is told") {
 }
 
 TEST_CASE("the driver's layer and the compiler know CUDA's variable by one name") {
-  CHECK(gpu::cuda().vendor.variable == "IMBREX_CUDA_DRIVER");
+  CHECK(std::string(gpu::cuda().vendor.variable) == "IMBREX_CUDA_DRIVER");
   CHECK(gpu::cuda().path == &Environment::cudaDriver);
 }
 

@@ -27,7 +27,7 @@ namespace {
 } // namespace
 
 TEST_CASE("the driver's layer and the compiler know HIP's variable by one name") {
-  CHECK(gpu::hip().vendor.variable == "IMBREX_HIP_DRIVER");
+  CHECK(std::string(gpu::hip().vendor.variable) == "IMBREX_HIP_DRIVER");
   CHECK(gpu::hip().path == &Environment::hipDriver);
 }
 
