@@ -111,6 +111,13 @@ TEST_CASE("pipelined loops compute on an emulated gfx950 what the interpreter do
   checkEmulated("gfx950");
 }
 
+TEST_CASE(
+    "long trips whose copies go beside gfx1250's threads, unlike gfx950's, compute the same") {
+  if (target::findGpuTarget(*machine::findMachine("gfx1250")) == nullptr) return;
+  Executables executables("emulated:gfx1250");
+  for (const TableKernel &one : longTrips(2)) checkDeliveries(executables, one, 1);
+}
+
 namespace {
 
 TableKernel fromText(const std::string &text, std::vector<std::string> arguments) {

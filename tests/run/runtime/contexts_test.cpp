@@ -68,6 +68,7 @@ TEST_CASE("a launch is made in the context of its stream, which loads the code o
 TEST_CASE("a GPU's first call for a stream of another context finds that") {
   fake::State &driver = testing::freshDriver(kFake.driver);
   driver.isa = kFake.isa;
+  driver.devices = 2;
   const MadeContext context(driver);
   const testing::MadeStream stream(driver, context);
   const auto open = [] { return *testing::openGpu({kFake.driver}, 0); };
@@ -100,6 +101,12 @@ TEST_CASE("a GPU's first call for a stream of another context finds that") {
   CHECK(gpu->copyIn(memory, "here", 4, stream.handle()));
   gpu->releaseIn(stream.handle(), memory, isPooled);
 
+  // A stream of another device is not this one's, in whatever context.
+  const MadeContext foreign(driver, 1, 101);
+  const testing::MadeStream there(driver, foreign);
+  const auto refused = gpu->startCopyIn(memory, "here", 4, there.handle());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.ends_with("error 400"));
   // What is wrong with a stream of the primary context stays wrong.
   void *const usual = *gpu->makeStream();
   driver.failing = "copyInBy";

@@ -37,6 +37,10 @@ TEST_CASE("the functions of CUDA's driver are called as cuda.h declares them") {
       int (*)(void *, int, std::uint32_t, void *, const std::uint64_t *, const std::uint64_t *,
               const std::uint32_t *, const std::uint32_t *, int, int, int, int);
   static_assert(areCalledAlike(DescribeTensor{}, decltype(&::cuTensorMapEncodeTiled){}));
+  using ContextId = int (*)(void *, unsigned long long *);
+  static_assert(areCalledAlike(ContextId{}, decltype(&::cuCtxGetId){}));
+  static_assert(CUDA_ERROR_INVALID_CONTEXT == 201 && CUDA_ERROR_INVALID_HANDLE == 400);
+  static_assert(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED == 900);
   static_assert(CUDA_ERROR_OUT_OF_MEMORY == driver::kOutOfMemory);
   static_assert(sizeof(CUtensorMap) == lower::BoxMap::kBytes &&
                 alignof(CUtensorMap) % lower::BoxMap::kAlignment == 0);

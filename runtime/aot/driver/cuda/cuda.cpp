@@ -88,10 +88,10 @@ protected:
   bool isEntered(void *stream) const override {
     void *current = nullptr;
     return own_.currentContext(&current) == 0 && current == primary_ &&
-           (stream == nullptr || !asksStreams_.load(std::memory_order_relaxed));
+           (!asksStreams_.load(std::memory_order_relaxed) || !isNamed(stream));
   }
   bool isElsewhere(void *stream, const Entered &entered) const override {
-    if (stream == nullptr) return false;
+    if (!isNamed(stream)) return false;
     void *const context = contextOf(stream);
     if (context == (entered.context != nullptr ? entered.context : primary_)) return false;
     asksStreams_.store(true, std::memory_order_relaxed);
@@ -135,22 +135,35 @@ protected:
   }
 
 private:
-  void *wantedAt(void *stream, void *current) const {
-    if (stream != nullptr)
-      return asksStreams_.load(std::memory_order_relaxed) ? contextOf(stream) : primary_;
-    if (current == nullptr || current == primary_) return primary_;
-    int device = -1;
-    const bool isHere = own_.contextDevice(&device) == 0 && device == number();
-    return isHere ? current : primary_;
+  /// Whether a stream is of one context, and not the default one of whichever is current.
+  static bool isNamed(void *stream) {
+    constexpr std::uintptr_t kLastDefault = 2; // cuda.h: CU_STREAM_LEGACY, CU_STREAM_PER_THREAD
+    return reinterpret_cast<std::uintptr_t>(stream) > kLastDefault;
   }
 
+  void *wantedAt(void *stream, void *current) const {
+    if (isNamed(stream))
+      return asksStreams_.load(std::memory_order_relaxed) ? contextOf(stream) : primary_;
+    if (current == nullptr || current == primary_) return primary_;
+    return isOfThisDevice() ? current : primary_;
+  }
+
+  /// Of a stream of another device, which the driver is to refuse, the primary one.
   void *contextOf(void *stream) const {
-    void *current = nullptr, *context = nullptr;
-    own_.currentContext(&current);
-    const bool isPushed = current == nullptr && own_.pushContext(primary_) == 0; // to ask at all
+    void *context = nullptr, *popped = nullptr;
+    if (own_.pushContext(primary_) != 0) return primary_; // to ask at all
     const int error = own_.streamContext(stream, &context);
-    if (isPushed) own_.popContext(&current);
-    return error == 0 ? context : primary_;
+    own_.popContext(&popped);
+    if (error != 0 || context == primary_ || own_.pushContext(context) != 0) return primary_;
+    const bool isHere = isOfThisDevice();
+    own_.popContext(&popped);
+    return isHere ? context : primary_;
+  }
+
+  /// Of the context that is current.
+  bool isOfThisDevice() const {
+    int device = -1;
+    return own_.contextDevice(&device) == 0 && device == number();
   }
 
   CudaFunctions own_;
