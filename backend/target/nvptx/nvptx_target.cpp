@@ -24,9 +24,9 @@ namespace {
 
 constexpr llvm::StringRef kTriple = "nvptx64-nvidia-cuda";
 
-/// These look for sums, and values, that share a part; the optimiser has found them, and NVIDIA's
-/// assembler orders what is left anew.
-constexpr llvm::StringLiteral kLeftOut[] = {"slsr", "nary-reassociate", "early-cse"};
+/// These look for sums that share a part; the optimiser has found them, and NVIDIA's assembler
+/// orders what is left anew.
+constexpr llvm::StringLiteral kLeftOut[] = {"slsr", "nary-reassociate"};
 constexpr ReplacingPass kReplaced[] = {{.name = "codegenprepare", .run = computeWhereUsed}};
 
 /// Source lines as `.loc` alone. Any other kind of debug information makes PTX of `.target …,
