@@ -176,11 +176,6 @@ int launch(const KernelRow &kernel, const imbrex_stream *stream, const imbrex_gr
   return watched.ended(launchUnwatched(kernel, *stream, grid, arguments));
 }
 
-[[gnu::noinline]] int launchGuarded(const KernelRow &kernel, const imbrex_stream *stream,
-                                    const imbrex_grid *grid, const void *const *arguments) {
-  return guarded(kernel, [&] { return launch(kernel, stream, grid, arguments); });
-}
-
 /// Of tensors.
 int launchTensors(const KernelRow &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
                   const void *const *arguments) {
@@ -223,8 +218,9 @@ extern "C" int imbrex_aot_launch_3(const imbrex::aot::KernelRow *kernel,
   if (isOfGpu(stream) && !WatchedLaunch::areSome()) {
     const int status = launchAgain(*kernel, *stream, grid, arguments);
     if (status != kNotRecent) return status;
+    return guarded(*kernel, [&] { return launchNew({*kernel, *stream, grid, arguments}); });
   }
-  return launchGuarded(*kernel, stream, grid, arguments);
+  return guarded(*kernel, [&] { return launch(*kernel, stream, grid, arguments); });
 }
 
 /// The same, with an imbrex_dltensor for each that has memory.

@@ -25,21 +25,22 @@ struct pipelined_product {
 };
 
 /// A loop in a loop, as attention has it: two products a trip, of which the second wants another
-/// box, and the inner loop begins anew for each tile of queries.
+/// box, and the inner loop begins anew for each tile of queries. All tiles have so many rows.
+template <class T, int N>
 struct pipelined_attention {
   int slots = 2;
-  void operator()(view<const f16, 2> q, view<const f16, 2> k, view<const f16, 2> v,
+  void operator()(view<const T, 2> q, view<const T, 2> k, view<const T, 2> v,
                   view<f32, 2> o) const {
-    for (auto m : range(0, cdiv(q.extent(0), 16))) {
-      auto queries = q[box<16, 16>(m, 0)];
-      var sums = zeros<f32, 16, 16>();
-      var most = full<f32, 16>(-1.0F);
-      for (auto n : ahead(range(0, cdiv(k.extent(0), 16)), slots)) {
-        auto scores = dot(queries, permute<1, 0>(k[box<16, 16>(n, 0)]));
+    for (auto m : range(0, cdiv(q.extent(0), N))) {
+      auto queries = q[box<N, N>(m, 0)];
+      var sums = zeros<f32, N, N>();
+      var most = full<f32, N>(-1.0F);
+      for (auto n : ahead(range(0, cdiv(k.extent(0), N)), slots)) {
+        auto scores = dot(queries, permute<1, 0>(k[box<N, N>(n, 0)]));
         most = max(most, max<1>(scores));
-        sums += dot(cast<f16>(scores), v[box<16, 16>(n, 0)]);
+        sums += dot(cast<T>(scores), v[box<N, N>(n, 0)]);
       }
-      o[box<16, 16>(m, 0)] = sums + expand<1>(most);
+      o[box<N, N>(m, 0)] = sums + expand<1>(most);
     }
   }
 };
@@ -114,23 +115,6 @@ struct pipelined_odd_product {
   }
 };
 
-/// A loop in a loop, whose trips are so long that a branch leads around masked copies.
-struct pipelined_long_attention {
-  int slots = 2;
-  void operator()(view<const f32, 2> q, view<const f32, 2> k, view<const f32, 2> v,
-                  view<f32, 2> o) const {
-    for (auto m : range(0, cdiv(q.extent(0), 32))) {
-      auto queries = q[box<32, 32>(m, 0)];
-      var sums = zeros<f32, 32, 32>();
-      for (auto n : range(0, cdiv(k.extent(0), 32)).pipelined(slots)) {
-        auto scores = dot(queries, permute<1, 0>(k[box<32, 32>(n, 0)]));
-        sums += dot(scores * 0.125F, v[box<32, 32>(n, 0)]);
-      }
-      o[box<32, 32>(m, 0)] = sums;
-    }
-  }
-};
-
 /// Boxes of a view, and through pointers, a weight for each of their columns.
 struct pipelined_weights {
   int slots = 2;
@@ -174,7 +158,7 @@ void addAttention(std::vector<TableKernel> &kernels, int slots) {
       const std::string name =
           "attention_" + std::to_string(slots) + "_" + std::to_string(n) + "_" + std::to_string(m);
       kernels.push_back(
-          row(name, pipelined_attention{slots}, {1, 1, 1},
+          row(name, pipelined_attention<f16, 16>{slots}, {1, 1, 1},
               {random(m, 16), random(n, 16), random(n, 16), "zeros:" + std::to_string(m) + "x16"}));
     }
 }
@@ -227,7 +211,7 @@ std::vector<TableKernel> longTrips(int slots) {
   std::vector<TableKernel> kernels;
   for (const int rows : {0, 20, 32 * (slots + 1), 32 * (slots + 1) + 8})
     kernels.push_back(row("long_" + std::to_string(slots) + "_" + std::to_string(rows),
-                          pipelined_long_attention{slots}, {1, 1, 1},
+                          pipelined_attention<f32, 32>{slots}, {1, 1, 1},
                           {random(40, 32), random(rows, 32), random(rows, 32), "zeros:40x32"}));
   return kernels;
 }

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -95,9 +94,7 @@ public:
   const PtxInstruction *definitionOf(llvm::StringRef name) const {
     const auto found = definitions_.find(name);
     if (found == definitions_.end() || found->second.isOpaque) return nullptr;
-    const Definition &definition = found->second;
-    if (!definition.isPure) definition.isPure = isPure(definition.by);
-    return *definition.isPure ? &definition.by : nullptr;
+    return isPure(found->second.by) ? &found->second.by : nullptr;
   }
 
 private:
@@ -162,7 +159,6 @@ private:
   struct Definition {
     PtxInstruction by; ///< The first that sets the register.
     bool isOpaque = false;
-    mutable std::optional<bool> isPure = std::nullopt; ///< Once it was asked: many ask again.
   };
   llvm::StringMap<Definition> definitions_;
 };

@@ -139,8 +139,7 @@ int Gpu::load(const char *code, const char *symbol, std::int32_t sharedBytes, Mo
 }
 
 int Gpu::loadFor(const Module &module, void *stream) const {
-  isElsewhere(stream, {});
-  return entering({.stream = stream}, [&](const Entered &entered) {
+  return entering({.stream = stream, .isUnseen = true}, [&](const Entered &entered) {
     void *function = nullptr;
     return entered.context == nullptr ? 0
                                       : findElsewhere(module, entered.context, stream, function);
@@ -261,8 +260,8 @@ bool Gpu::isCapturing(void *stream) const {
 }
 
 int Gpu::makeEvent(void *&event, void *stream) const {
-  isElsewhere(stream, {}); // the driver does not see for which stream it is
-  return within(stream, [&] { return driver().makeEvent(&event, 0); });
+  return entering({.stream = stream, .isUnseen = true},
+                  [&](const Entered &) { return driver().makeEvent(&event, 0); });
 }
 
 void Gpu::destroyEvent(void *event) const {
@@ -293,8 +292,8 @@ int Gpu::millisecondsBetween(void *first, void *last, double &milliseconds) cons
 int Gpu::allocateIn(void *stream, std::int64_t bytes, std::uint64_t &address,
                     bool &isPooled) const {
   const auto size = static_cast<std::size_t>(bytes);
-  isElsewhere(stream, {}); // a pool is the device's
-  return within(stream, [&] {
+  // Of a pool, which is the device's; or of the context that is current.
+  return entering({.stream = stream, .isUnseen = true}, [&](const Entered &) {
     // What is taken in the default stream is there for all others at once.
     int error = kNotSupported;
     if (stream != nullptr) error = driver().allocateIn(&address, size, stream);
@@ -304,8 +303,9 @@ int Gpu::allocateIn(void *stream, std::int64_t bytes, std::uint64_t &address,
 }
 
 void Gpu::releaseIn(void *stream, std::uint64_t address, bool isPooled) const {
+  const auto releaseInOrder = [&] { return driver().releaseIn(address, stream); };
+  if (isPooled && within(stream, releaseInOrder) == 0) return;
   within(stream, [&] {
-    if (isPooled && driver().releaseIn(address, stream) == 0) return 0;
     driver().synchronise(stream); // whoever is in it may still use the memory
     return driver().release(address);
   });

@@ -169,6 +169,7 @@ protected:
   struct Place {
     void *stream = nullptr;
     bool isPrimary = false; ///< In the device's primary context, whatever else there is.
+    bool isUnseen = false; ///< The driver does not see the stream, and so can't refuse its context.
   };
   /// What a call is made in.
   struct Entered {
@@ -183,7 +184,7 @@ protected:
   /// Whether `enter` would change nothing, and enter the primary context.
   virtual bool isEntered(void *stream) const = 0;
   /// Whether a stream's context is another one than what was entered for it. `enter` asks for
-  /// streams' contexts, which takes a call, from the first on that is not the primary.
+  /// streams' contexts, which takes calls, from the first on that is not the primary.
   virtual bool isElsewhere(void * /*stream*/, const Entered & /*entered*/) const { return false; }
   /// What no other context has that ever was; 0: the driver is too old to tell.
   virtual std::uint64_t idOf(void * /*context*/) const { return 0; }

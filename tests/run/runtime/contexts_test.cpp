@@ -116,6 +116,25 @@ TEST_CASE("a GPU's first call for a stream of another context finds that") {
   CHECK(driver.here().current == 0);
 }
 
+TEST_CASE("a default stream that has a number is that of the current context as well") {
+  fake::State &driver = testing::freshDriver(kFake.driver);
+  driver.isa = kFake.isa;
+  driver.devices = 2;
+  const MadeContext own(driver), foreign(driver, 1, 101);
+  const std::unique_ptr<gpu::SupportedGpu> gpu = *testing::openGpu({kFake.driver}, 0);
+  const auto loaded = *gpu->load(testing::assemblyOf(irOf(trace(Thrice{})), "sm_80"), "Thrice");
+  std::vector<int> contexts;
+  driver.device = [&](const fake::SeenLaunch &) {
+    return contexts.push_back(driver.contextHere()), 0;
+  };
+  void *const legacy = reinterpret_cast<void *>(1); // cuda.h: CU_STREAM_LEGACY
+  for (const MadeContext *const current : {&own, &foreign}) {
+    const MadeContext::In in(*current);
+    CHECK(gpu->start(*loaded, {.threads = 128, .stream = legacy}));
+  }
+  CHECK(contexts == std::vector<int>{own.number(), 0});
+}
+
 TEST_CASE("what names no stream is done in the current context, if that is of the device") {
   Fake fake(trace(Thrice{}));
   const auto kernel = jit(Thrice{}, {.on = fake.on});

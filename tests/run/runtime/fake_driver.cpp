@@ -106,12 +106,16 @@ bool isReachable(std::uint64_t address, std::size_t bytes) {
   return state().bytesBehind(address) >= bytes && bytes > 0;
 }
 
-bool isStream(void *stream) { return stream == nullptr || state().streams.contains(stream); }
+/// Of whichever context is current; CUDA's have numbers, too (cuda.h: CU_STREAM_LEGACY, …).
+bool isDefault(void *stream) {
+  return reinterpret_cast<std::uintptr_t>(stream) <= (FAKE_IS_CUDA ? 2 : 0);
+}
+bool isStream(void *stream) { return isDefault(stream) || state().streams.contains(stream); }
 
 /// Whether what was made in some context may be used in the one that is current.
 bool isOfHere(const void *made) { return state().contextOf[made] == state().contextHere(); }
 bool isStreamOfHere(void *stream) {
-  return stream == nullptr || (isStream(stream) && isOfHere(stream));
+  return isDefault(stream) || (isStream(stream) && isOfHere(stream));
 }
 
 int allocate(std::uint64_t *address, std::size_t bytes) {
@@ -473,7 +477,8 @@ __attribute__((visibility("default"))) int cuCtxGetDevice(int *device) {
 __attribute__((visibility("default"))) int cuStreamGetCtx(void *stream, void **context) {
   const Lock lock(inDriver);
   if (!isStream(stream)) return kInvalidHandle;
-  *context = &state().devices + state().contextOf[stream];
+  *context =
+      &state().devices + (isDefault(stream) ? state().contextHere() : state().contextOf[stream]);
   return enter("streamContext");
 }
 #if FAKE_KNOWS_BOXES

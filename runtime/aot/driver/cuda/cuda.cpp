@@ -75,7 +75,7 @@ protected:
     constexpr int kPushed = 0;
     void *current = nullptr;
     if (const int error = own_.currentContext(&current); error != 0) return error;
-    void *const wanted = place.isPrimary ? primary_ : wantedAt(place.stream, current);
+    void *const wanted = place.isPrimary ? primary_ : wantedAt(place, current);
     if (wanted != primary_) entered.context = wanted;
     if (wanted == current) return 0; // mostly, which spares two calls
     entered.before = kPushed;
@@ -141,9 +141,11 @@ private:
     return reinterpret_cast<std::uintptr_t>(stream) > kLastDefault;
   }
 
-  void *wantedAt(void *stream, void *current) const {
-    if (isNamed(stream))
-      return asksStreams_.load(std::memory_order_relaxed) ? contextOf(stream) : primary_;
+  void *wantedAt(const Place &place, void *current) const {
+    if (isNamed(place.stream)) {
+      const bool asks = place.isUnseen || asksStreams_.load(std::memory_order_relaxed);
+      return asks ? contextOf(place.stream) : primary_;
+    }
     if (current == nullptr || current == primary_) return primary_;
     return isOfThisDevice() ? current : primary_;
   }
