@@ -98,10 +98,13 @@ DepthOrder bestOrder(const Kernel &kernel, const Op &dot, const MmaInstruction &
   const OperandCost cost(kernel, dot, machine);
   std::optional<std::int64_t> least;
   DepthOrder best;
-  for (const DepthOrder &order : orders) {
-    if (!analysis::keepsTogether(kernel, dot, order)) continue;
+  for (const auto [i, order] : llvm::enumerate(orders)) {
+    const bool isTried = llvm::is_contained(llvm::ArrayRef(orders).take_front(i), order);
+    if (isTried || !analysis::keepsTogether(kernel, dot, order)) continue;
     const analysis::DepthCount count{.unit = unit, .bits = bits, .order = order};
-    const std::int64_t weight = cost.of(0, count) + cost.of(1, count);
+    std::int64_t weight = cost.of(0, count);
+    if (least && weight >= *least) continue;
+    weight += cost.of(1, count);
     if (least && weight >= *least) continue;
     least = weight;
     best = order;

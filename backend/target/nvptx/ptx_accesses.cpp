@@ -3,24 +3,39 @@
 #include "backend/target/codegen/assembly_text.h"
 #include "backend/target/nvptx/ptx_instruction.h"
 
+#include <array>
+
 namespace imbrex::target::nvptx {
 namespace {
 
 bool has(const Words &words, llvm::StringRef word) { return llvm::is_contained(words, word); }
 
-std::optional<AccessKind> kindOf(const Words &words) {
-  const llvm::StringRef opcode = words.front();
+struct FirstWord {
+  llvm::StringRef word;
+  AccessKind kind;
+};
+constexpr std::array kFirstWords = {
+    FirstWord{"ld", AccessKind::Load},        FirstWord{"st", AccessKind::Store},
+    FirstWord{"atom", AccessKind::Update},    FirstWord{"red", AccessKind::Update},
+    FirstWord{"fence", AccessKind::Fence},    FirstWord{"bar", AccessKind::Meeting},
+    FirstWord{"barrier", AccessKind::Meeting}};
+
+/// By the first word alone: most instructions are told by it to be no accesses.
+std::optional<AccessKind> kindOf(llvm::StringRef opcode) {
+  const auto *const found =
+      llvm::find_if(kFirstWords, [first = opcode.take_front(opcode.find('.'))](
+                                     const FirstWord &one) { return one.word == first; });
+  return found == kFirstWords.end() ? std::nullopt : std::optional(found->kind);
+}
+
+std::optional<AccessKind> kindOf(AccessKind first, const Words &words) {
   // Parameters, constants and a thread's own memory are nobody else's.
   if (has(words, "param") || has(words, "const") || has(words, "local")) return std::nullopt;
-  if (opcode == "atom") return has(words, "cas") ? AccessKind::Exchange : AccessKind::Update;
-  if (opcode == "red") return AccessKind::Update;
-  if (opcode == "ld") return AccessKind::Load;
-  if (opcode == "st") return AccessKind::Store;
-  if (opcode == "fence" && !has(words, "proxy") && !has(words, "mbarrier_init"))
-    return AccessKind::Fence;
-  if (opcode == "bar" || opcode == "barrier")
-    return has(words, "warp") ? std::nullopt : std::optional(AccessKind::Meeting);
-  return std::nullopt;
+  const bool isOfRest =
+      (first == AccessKind::Meeting && has(words, "warp")) ||
+      (first == AccessKind::Fence && (has(words, "proxy") || has(words, "mbarrier_init")));
+  if (isOfRest) return std::nullopt;
+  return first == AccessKind::Update && has(words, "cas") ? AccessKind::Exchange : first;
 }
 
 MemoryScope scopeIn(const Words &words, MemoryScope ifNone) {
@@ -43,8 +58,11 @@ MemoryScope memoryScopeOf(AccessKind kind, const Words &words) {
 
 std::optional<OrderedAccess> accessIn(llvm::StringRef line) {
   if (!line.consume_back(";")) return std::nullopt;
-  const Words words = PtxInstruction(line).words();
-  const auto kind = kindOf(words);
+  const PtxInstruction instruction(line);
+  const auto first = kindOf(instruction.opcode);
+  if (!first) return std::nullopt;
+  const Words words = instruction.words();
+  const auto kind = kindOf(*first, words);
   if (!kind) return std::nullopt;
   // It orders the accesses of the threads that take part (PTX ISA 9.0, "barrier"), and what one of
   // them releases then is ordered behind all of these ("Causality order").

@@ -3,32 +3,17 @@
 #include "backend/target/codegen/assembly_text.h"
 #include "backend/target/nvptx/ptx_instruction.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <array>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace imbrex::target::nvptx {
 namespace {
-
-/// At one place of the code.
-struct ProgramPoint {
-  /// Whether a register no longer is what its sources would make of it, as one of them has been set
-  /// since.
-  llvm::function_ref<bool(llvm::StringRef)> isOutdated;
-  std::set<std::string> leaves = {}; ///< The registers that were asked for what they hold there.
-};
-
-/// A condition, or its opposite.
-struct PtxPredicate {
-  std::string name;
-  bool isNegated = false;
-};
 
 /// Whether the same operands give the same result, whenever and wherever.
 bool isPure(const PtxInstruction &instruction) {
@@ -40,7 +25,7 @@ bool isPure(const PtxInstruction &instruction) {
     return llvm::any_of(starts, [&](const char *start) { return text.starts_with(start); });
   };
   if (!startsAs(instruction.opcode, kPure)) return false;
-  const llvm::StringRef source = instruction.operands.split(',').second.trim();
+  const llvm::StringRef source = trimmed(instruction.operands.split(',').second);
   // `%r12` and `%rd3` are the code's own; the machine's have longer names.
   const bool isSpecial =
       source.starts_with("%") && source.drop_front().take_while(llvm::isAlpha).size() > 2;
@@ -49,7 +34,7 @@ bool isPure(const PtxInstruction &instruction) {
 
 /// `{%r1`, `!%p2`: the register, or nothing.
 llvm::StringRef registerIn(llvm::StringRef operand) {
-  return operand.drop_until([](char c) { return c == '%'; }).take_while([](char c) {
+  return operand.drop_front(std::min(operand.find('%'), operand.size())).take_while([](char c) {
     return llvm::isAlnum(c) || c == '%' || c == '.' || c == '_';
   });
 }
@@ -58,9 +43,10 @@ llvm::SmallVector<llvm::StringRef, 4> sourcesOf(const PtxInstruction &instructio
   return llvm::to_vector<4>(llvm::drop_begin(operandsIn(instruction.operands)));
 }
 
-class Conditions {
+/// What sets the registers of a kernel.
+class Definitions {
 public:
-  explicit Conditions(llvm::StringRef ptx) {
+  explicit Definitions(llvm::StringRef ptx) {
     for (llvm::StringRef line : linesOf(ptx, "//")) {
       // The last line of an instruction of several begins with registers that it reads.
       if (!line.consume_back(";") || line.starts_with(".") || line.starts_with("{")) continue;
@@ -75,87 +61,14 @@ public:
     }
   }
 
-  PtxPredicate of(llvm::StringRef predicate, ProgramPoint &place) const {
-    const PtxInstruction *made = definitionAt(place, predicate);
-    if (made && made->opcode == "not.pred") {
-      PtxPredicate condition = of(made->lastOperand(), place);
-      condition.isNegated = !condition.isNegated;
-      return condition;
-    }
-    const Words parts = made ? made->words() : Words();
-    const auto sources = made ? sourcesOf(*made) : llvm::SmallVector<llvm::StringRef, 4>();
-    const bool isComparison = parts.size() == 3 && parts[0] == "setp" && sources.size() == 2 &&
-                              !parts[2].starts_with("f") && !parts[2].starts_with("bf");
-    if (!isComparison) return {.name = text(predicate, place)};
-    return comparison(parts[1], parts[2], sources[0], sources[1], place);
-  }
-
   /// What sets a register, of which all is told by that one line; nothing where more is needed.
-  const PtxInstruction *definitionOf(llvm::StringRef name) const {
+  const PtxInstruction *of(llvm::StringRef name) const {
     const auto found = definitions_.find(name);
     if (found == definitions_.end() || found->second.isOpaque) return nullptr;
     return isPure(found->second.by) ? &found->second.by : nullptr;
   }
 
 private:
-  const PtxInstruction *definitionAt(const ProgramPoint &place, llvm::StringRef name) const {
-    const PtxInstruction *definition = definitionOf(name);
-    return definition && !place.isOutdated(name) ? definition : nullptr;
-  }
-
-  /// By "equal" and "less" alone.
-  PtxPredicate comparison(llvm::StringRef how, llvm::StringRef type, llvm::StringRef a,
-                          llvm::StringRef b, ProgramPoint &place) const {
-    std::string left = text(a, place), right = text(b, place);
-    const auto named = [&](llvm::StringRef relation, bool isNegated) {
-      return PtxPredicate{.name = (relation + "." + type + "(" + left + "," + right + ")").str(),
-                          .isNegated = isNegated};
-    };
-    if (how == "eq" || how == "ne") return named("eq", how == "ne");
-    if (how == "lt" || how == "ge") return named("lt", how == "ge");
-    if (how != "gt" && how != "le") return named(how, false);
-    std::int64_t number = 0;
-    // One more is a number of the type as well, with a sign and without; -1 is the last of these.
-    const std::int64_t many = std::int64_t{1} << (type.ends_with("16") ? 14 : 30);
-    const bool isNumber =
-        !b.getAsInteger(10, number) && -many < number && number < many && number != -1;
-    if (isNumber) {
-      right = std::to_string(number + 1);
-      return named("lt", how == "gt");
-    }
-    std::swap(left, right);
-    return named("lt", how == "le");
-  }
-
-  /// The low byte of a word, with its sign, is made in one step or by way of 16 bits: for the
-  /// second of two steps the first, whose source is the word (PTX ISA, "cvt": to fewer bits is to
-  /// the low ones, and a register that is wider than the result gets its sign).
-  const PtxInstruction *wholeOfByte(const PtxInstruction &made, const ProgramPoint &place) const {
-    if (made.opcode != "cvt.s16.s8") return nullptr;
-    const PtxInstruction *half = definitionAt(place, registerIn(made.lastOperand()));
-    return half && half->opcode == "cvt.u16.u32" ? half : nullptr;
-  }
-
-  /// What an operand is computed from; a register itself where nobody knows, or at some depth.
-  std::string text(llvm::StringRef operand, ProgramPoint &place, int depth = 0) const {
-    constexpr int kDeep = 8;
-    const llvm::StringRef name = registerIn(operand);
-    const PtxInstruction *made = definitionAt(place, name);
-    if (!made || depth == kDeep) {
-      if (!name.empty()) place.leaves.insert(name.str());
-      return operand.str();
-    }
-    llvm::StringRef opcode = made->opcode;
-    if (const PtxInstruction *whole = wholeOfByte(*made, place)) {
-      made = whole;
-      opcode = "cvt.s8.s32";
-    }
-    std::string text = (operand.take_until([](char c) { return c == '%'; }) + opcode + "(").str();
-    for (const llvm::StringRef source : sourcesOf(*made))
-      text += this->text(source, place, depth + 1) + ",";
-    return text + ")";
-  }
-
   struct Definition {
     PtxInstruction by; ///< The first that sets the register.
     bool isOpaque = false;
@@ -171,11 +84,18 @@ private:
 ///   add.s32     %r1, %r1, 1;     // and now about what it was: %p1 is still one about %r2
 class StaleRegisters {
 public:
-  StaleRegisters(const CodeGraph &graph, const Conditions &conditions) {
+  StaleRegisters(const CodeGraph &graph, const Definitions &definitions) {
     for (const CodeBlock &block : graph)
-      for (const CodeBlock::Edge &edge : block.next) follow(edge.predicate, conditions);
+      for (const CodeBlock::Edge &edge : block.next) follow(edge.predicate, definitions);
     for (const CodeBlock &block : graph) blocks_.push_back(changesOf(block));
     settle(graph);
+    anywhere_.resize(static_cast<unsigned>(users_.size()));
+    for (const Changes &block : blocks_) anywhere_ |= block.after;
+  }
+
+  bool isAnywhere(llvm::StringRef name) const {
+    const auto number = numbers_.find(name);
+    return number != numbers_.end() && anywhere_.test(number->second);
   }
 
   bool isBehind(std::size_t block, llvm::StringRef name) const {
@@ -197,11 +117,11 @@ private:
   }
 
   /// From a register to all that it is computed from.
-  void follow(llvm::StringRef from, const Conditions &conditions) {
+  void follow(llvm::StringRef from, const Definitions &definitions) {
     llvm::SmallVector<llvm::StringRef> open{from};
     while (!open.empty()) {
       const llvm::StringRef name = open.pop_back_val();
-      const PtxInstruction *made = conditions.definitionOf(name);
+      const PtxInstruction *made = definitions.of(name);
       if (!followed_.insert(name).second || !made) continue;
       const unsigned user = numberOf(name);
       for (const llvm::StringRef operand : sourcesOf(*made)) {
@@ -251,25 +171,206 @@ private:
   llvm::StringMap<unsigned> numbers_;
   std::vector<llvm::SmallVector<unsigned, 2>> users_; // the nearest, by number
   std::vector<Changes> blocks_;
+  llvm::BitVector anywhere_; // behind some block
 };
+
+/// Numbers for what registers hold behind a block. Two of one number are computed alike, from
+/// registers that stand for themselves.
+class Expressions {
+public:
+  Expressions(const Definitions &definitions, const StaleRegisters &stale)
+      : definitions_(definitions), stale_(stale) {}
+
+  const PtxInstruction *definitionAt(llvm::StringRef name, std::size_t block) const {
+    const PtxInstruction *definition = definitions_.of(name);
+    return definition && !stale_.isBehind(block, name) ? definition : nullptr;
+  }
+
+  unsigned of(llvm::StringRef operand, std::size_t block) {
+    const llvm::StringRef name = registerIn(operand);
+    if (name.empty()) return number(operand.str());
+    computeAll(name, block);
+    return of(operand, name, find(name, block)->number);
+  }
+
+  /// The registers that stand for themselves in it.
+  void addLeaves(unsigned expression, llvm::StringSet<> &leaves) const {
+    llvm::SmallVector<unsigned> open{expression};
+    llvm::BitVector seen(static_cast<unsigned>(expressions_.size()));
+    while (!open.empty()) {
+      const unsigned next = open.pop_back_val();
+      if (seen.test(next)) continue;
+      seen.set(next);
+      if (!expressions_[next].leaf.empty()) leaves.insert(expressions_[next].leaf);
+      open.append(expressions_[next].from);
+    }
+  }
+
+private:
+  static constexpr std::size_t kEverywhere = ~std::size_t{0};
+  using Numbers = llvm::SmallVector<unsigned, 4>;
+  struct Expression {
+    llvm::StringRef leaf;
+    Numbers from;
+  };
+  struct Known {
+    unsigned number = 0;
+    std::size_t block = kEverywhere; ///< Behind which it is that.
+  };
+
+  const Known *find(llvm::StringRef name, std::size_t block) const {
+    const auto found = known_.find(name);
+    const bool isKnown = found != known_.end() &&
+                         (found->second.block == kEverywhere || found->second.block == block);
+    return isKnown ? &found->second : nullptr;
+  }
+
+  unsigned number(llvm::StringRef text, Numbers from = {}) {
+    const auto [found, isNew] =
+        numbers_.try_emplace(text, static_cast<unsigned>(expressions_.size()));
+    if (isNew) expressions_.push_back({.leaf = {}, .from = std::move(from)});
+    return found->second;
+  }
+
+  unsigned leaf(llvm::StringRef name) {
+    const unsigned found = number(name);
+    expressions_[found].leaf = numbers_.find(name)->getKey();
+    return found;
+  }
+
+  /// `!%p1` of `%p1`
+  unsigned of(llvm::StringRef operand, llvm::StringRef name, unsigned held) {
+    if (operand == name) return held;
+    const auto [before, behind] = operand.split(name);
+    return number((before + "#" + llvm::Twine(held) + behind).str(), {held});
+  }
+
+  /// Sources first, without a recursion as deep as the code is long.
+  void computeAll(llvm::StringRef name, std::size_t block) {
+    llvm::SmallVector<llvm::StringRef> open{name};
+    llvm::StringSet<> begun;
+    while (!open.empty()) {
+      const llvm::StringRef next = open.back();
+      const std::size_t behind = open.size();
+      if (!find(next, block) && begun.insert(next).second)
+        if (const PtxInstruction *made = definitionAt(next, block))
+          for (const llvm::StringRef operand : sourcesOf(*made))
+            if (const llvm::StringRef source = registerIn(operand); !source.empty())
+              open.push_back(source);
+      if (open.size() > behind) continue;
+      if (!find(next, block)) known_[next] = compute(next, block);
+      open.pop_back();
+    }
+  }
+
+  /// The low byte of a word, with its sign, is made in one step or by way of 16 bits: for the
+  /// second of two steps the first, whose source is the word (PTX ISA, "cvt": to fewer bits is to
+  /// the low ones, and a register that is wider than the result gets its sign).
+  const PtxInstruction *wholeOfByte(const PtxInstruction &made, std::size_t block) const {
+    if (made.opcode != "cvt.s16.s8") return nullptr;
+    const PtxInstruction *half = definitionAt(registerIn(made.lastOperand()), block);
+    return half && half->opcode == "cvt.u16.u32" ? half : nullptr;
+  }
+
+  Known compute(llvm::StringRef name, std::size_t block) {
+    const bool isFixed = !stale_.isAnywhere(name);
+    Known known{.block = isFixed ? kEverywhere : block};
+    const PtxInstruction *made = definitionAt(name, block);
+    if (!made) {
+      known.number = leaf(name);
+      return known;
+    }
+    const PtxInstruction *whole = wholeOfByte(*made, block);
+    if (whole) known.block = block;
+    std::string text = whole ? "cvt.s8.s32" : made->opcode.str();
+    Numbers from;
+    for (const llvm::StringRef operand : sourcesOf(whole ? *whole : *made)) {
+      const llvm::StringRef source = registerIn(operand);
+      const Known *held = find(source, block);
+      if (held && held->block != kEverywhere) known.block = block;
+      // One that is computed from the register itself, in a loop, stands for itself.
+      const unsigned value = source.empty() ? number(operand)
+                             : held         ? of(operand, source, held->number)
+                                            : leaf(source);
+      from.push_back(value);
+      text += ",#" + std::to_string(value);
+    }
+    known.number = number(text, std::move(from));
+    return known;
+  }
+
+  const Definitions &definitions_;
+  const StaleRegisters &stale_;
+  llvm::StringMap<Known> known_; // by register
+  llvm::StringMap<unsigned> numbers_;
+  std::vector<Expression> expressions_; // by number
+};
+
+/// A condition, or its opposite.
+struct PtxPredicate {
+  std::string name;
+  llvm::SmallVector<unsigned, 2> from; ///< The expressions that decide it.
+  bool isNegated = false;
+};
+
+/// By "equal" and "less" alone.
+PtxPredicate comparison(llvm::StringRef how, llvm::StringRef type, llvm::StringRef a,
+                        llvm::StringRef b, std::size_t block, Expressions &expressions) {
+  const auto named = [&](llvm::StringRef relation, llvm::StringRef left, llvm::StringRef right,
+                         bool isNegated) {
+    const unsigned of[] = {expressions.of(left, block), expressions.of(right, block)};
+    return PtxPredicate{.name =
+                            llvm::formatv("{0}.{1}(#{2},#{3})", relation, type, of[0], of[1]).str(),
+                        .from = {of[0], of[1]},
+                        .isNegated = isNegated};
+  };
+  if (how == "eq" || how == "ne") return named("eq", a, b, how == "ne");
+  if (how == "lt" || how == "ge") return named("lt", a, b, how == "ge");
+  if (how != "gt" && how != "le") return named(how, a, b, false);
+  std::int64_t number = 0;
+  // One more is a number of the type as well, with a sign and without; -1 is the last of these.
+  const std::int64_t many = std::int64_t{1} << (type.ends_with("16") ? 14 : 30);
+  const bool isNumber =
+      !b.getAsInteger(10, number) && -many < number && number < many && number != -1;
+  if (isNumber) return named("lt", a, std::to_string(number + 1), how == "gt");
+  return named("lt", b, a, how == "le");
+}
+
+PtxPredicate conditionOf(llvm::StringRef predicate, std::size_t block, Expressions &expressions) {
+  const PtxInstruction *made = expressions.definitionAt(predicate, block);
+  if (made && made->opcode == "not.pred") {
+    PtxPredicate condition = conditionOf(made->lastOperand(), block, expressions);
+    condition.isNegated = !condition.isNegated;
+    return condition;
+  }
+  const Words parts = made ? made->words() : Words();
+  const auto sources = made ? sourcesOf(*made) : llvm::SmallVector<llvm::StringRef, 4>();
+  const bool isComparison = parts.size() == 3 && parts[0] == "setp" && sources.size() == 2 &&
+                            !parts[2].starts_with("f") && !parts[2].starts_with("bf");
+  if (isComparison)
+    return comparison(parts[1], parts[2], sources[0], sources[1], block, expressions);
+  const unsigned held = expressions.of(predicate, block);
+  return {.name = "#" + std::to_string(held), .from = {held}};
+}
 
 } // namespace
 
 void nameConditions(CodeGraph &graph, llvm::StringRef ptx) {
-  const Conditions conditions(ptx);
-  const StaleRegisters outdated(graph, conditions);
-  std::map<std::string, std::set<std::string>> dependOn; // by register
+  const Definitions definitions(ptx);
+  const StaleRegisters stale(graph, definitions);
+  Expressions expressions(definitions, stale);
+  llvm::StringSet<> named;
+  llvm::StringMap<std::set<std::string>> dependOn; // by register
   for (auto [index, block] : llvm::enumerate(graph))
     for (CodeBlock::Edge &edge : block.next) {
       if (edge.predicate.empty()) continue;
-      const auto isOutdated = [&, at = index](llvm::StringRef name) {
-        return outdated.isBehind(at, name);
-      };
-      ProgramPoint place{.isOutdated = isOutdated};
-      const PtxPredicate condition = conditions.of(edge.predicate, place);
-      for (const std::string &one : place.leaves) dependOn[one].insert(condition.name);
+      const PtxPredicate condition = conditionOf(edge.predicate, index, expressions);
       edge.predicate = condition.name;
       edge.holds ^= condition.isNegated;
+      if (!named.insert(condition.name).second) continue;
+      llvm::StringSet<> leaves;
+      for (const unsigned one : condition.from) expressions.addLeaves(one, leaves);
+      for (const llvm::StringRef leaf : leaves.keys()) dependOn[leaf].insert(condition.name);
     }
   for (CodeBlock &block : graph) {
     std::set<std::string> changed;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/target/codegen/assembly_text.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -30,11 +31,10 @@ struct PtxInstruction {
     if (line.consume_front("@")) {
       std::tie(predicate, line) = line.split(' ');
       isNegated = predicate.consume_front("!");
-      line = line.trim();
+      line = trimmed(line);
     }
-    const std::size_t end = line.find_first_of(" \t");
-    opcode = line.take_front(end);
-    operands = line.drop_front(opcode.size()).trim();
+    opcode = llvm::StringRef(line.begin(), llvm::find_if(line, isBlank) - line.begin());
+    operands = trimmed(line.drop_front(opcode.size()));
   }
 
   Words words() const { return llvm::to_vector<8>(llvm::split(opcode, '.')); }
@@ -42,16 +42,20 @@ struct PtxInstruction {
   /// The last one in brackets, or the first.
   llvm::StringRef lastAddress() const { return operands.rsplit('[').second.split(']').first; }
   llvm::StringRef firstAddress() const { return operands.split('[').second.split(']').first; }
-  llvm::StringRef lastOperand() const { return operands.rsplit(',').second.trim(); }
+  llvm::StringRef lastOperand() const { return trimmed(operands.rsplit(',').second); }
 
   /// `%p1|%p2`, `{%r1, %r2}`; of an instruction that sets none but reads one first, that one.
   llvm::SmallVector<llvm::StringRef, 4> registersSet() const {
     llvm::StringRef list = operands;
     const bool isVector = list.consume_front("{");
-    list = list.take_until([&](char c) { return isVector ? c == '}' : c == ','; });
+    list = list.take_front(list.find(isVector ? '}' : ','));
     llvm::SmallVector<llvm::StringRef, 4> registers;
-    for (const llvm::StringRef part : llvm::split(list, isVector ? ',' : '|'))
-      if (part.trim().starts_with("%")) registers.push_back(part.trim());
+    while (!list.empty()) {
+      const auto [part, rest] = list.split(isVector ? ',' : '|');
+      if (const llvm::StringRef name = trimmed(part); name.starts_with("%"))
+        registers.push_back(name);
+      list = rest;
+    }
     return registers;
   }
 
