@@ -30,7 +30,8 @@ public:
         layout_(emitter.layoutOf(op.operand(0))),
         extent_(emitter.type(op.operand(0)).shape()[attrs_.axis]),
         bits_(axisBits(layout_, attrs_.axis)),
-        isOrdered_(attrs_.deterministic || !combiner_.isCommutative()) {}
+        isOrdered_(attrs_.deterministic || !combiner_.isCommutative()),
+        isPaired_(!isOrdered_ && combiner_.hasPairs()) {}
 
   void run() {
     load();
@@ -63,6 +64,12 @@ private:
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     if (!isOrdered_)
       std::ranges::stable_sort(order, {}, [&](std::size_t i) { return bits_[i].dim; });
+    // Neighbours in registers are pairs as long as those far from each other are folded.
+    if (isPaired_)
+      std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+        const bool isRegister = bits_[i].dim == Dim::Register;
+        return std::pair(bits_[i].dim, isRegister ? -std::int64_t{bits_[i].mask} : 0);
+      });
     for (std::size_t i = 0; i < order.size();) {
       const std::size_t bit = order[i++];
       if (bits_[bit].dim == Dim::Register) foldRegisters(bit);
@@ -91,6 +98,7 @@ private:
   void foldRegisters(std::size_t bit) {
     const std::size_t mask = bits_[bit].mask;
     std::vector<std::size_t> left;
+    if (isPaired_ && foldPairs(mask)) return;
     for (const std::size_t r : live_) {
       if ((r & mask) != 0) continue;
       Value *index = e_.coordinate(layout_, r, attrs_.axis);
@@ -98,6 +106,24 @@ private:
       left.push_back(r);
     }
     live_ = std::move(left);
+  }
+
+  /// Two registers onto two others at a time, where their number is even.
+  bool foldPairs(std::size_t mask) {
+    std::vector<std::size_t> left;
+    for (const std::size_t r : live_)
+      if ((r & mask) == 0) left.push_back(r);
+    if (left.size() % 2 != 0) return false;
+    for (std::size_t i = 0; i < left.size(); i += 2) {
+      const std::size_t a = left[i], b = left[i + 1];
+      const Combined both =
+          combiner_.combine({vectorOf(e_.b, {states_[a][0], states_[b][0]})},
+                            {vectorOf(e_.b, {states_[a | mask][0], states_[b | mask][0]})});
+      states_[a] = {e_.b.CreateExtractElement(both[0], std::uint64_t{0})};
+      states_[b] = {e_.b.CreateExtractElement(both[0], std::uint64_t{1})};
+    }
+    live_ = std::move(left);
+    return true;
   }
 
   void foldLanes(std::size_t bit) {
@@ -194,6 +220,7 @@ private:
   std::int64_t extent_;
   llvm::SmallVector<AxisBit, 16> bits_;
   bool isOrdered_;
+  bool isPaired_;                 // registers are folded two and two at once
   std::vector<Combined> states_;  // by register
   std::vector<std::size_t> live_; // the registers that are not folded yet
   std::uint32_t foldedLanes_ = 0; // bits of a lane's number

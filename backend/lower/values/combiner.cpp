@@ -62,6 +62,12 @@ Combined Combiner::combine(const Combined &left, const Combined &right) {
   return both;
 }
 
+bool Combiner::hasPairs() const {
+  const bool isPaired = combine_ == ir::Combine::Sum || combine_ == ir::Combine::Prod;
+  return isPaired && operands_ == 1 && accumulator(element(0)) == ElementKind::F32 &&
+         e_.words.hasFloatPairs();
+}
+
 Combined Combiner::select(Value *condition, const Combined &yes, const Combined &no) {
   Combined chosen;
   for (std::size_t i = 0; i < yes.size(); ++i)

@@ -28,6 +28,8 @@ public:
   /// What an exclusive scan begins with; not of a region.
   llvm::Value *start(std::size_t operand);
   Combined combine(const Combined &left, const Combined &right);
+  /// Whether the machine combines two and two at once, as vectors of two each.
+  bool hasPairs() const;
   Combined select(llvm::Value *condition, const Combined &yes, const Combined &no);
   /// As the op's result.
   llvm::Value *result(std::size_t i, const Combined &combined);

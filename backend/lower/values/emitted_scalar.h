@@ -105,7 +105,7 @@ EmittedScalar<S> fma(const EmittedScalar<S> &x, const EmittedScalar<S> &y,
                      const EmittedScalar<S> &z) {
   return emittedOrComputed<S>(
       [](llvm::IRBuilder<> &b, llvm::Value *p, llvm::Value *q, llvm::Value *r) {
-        return b.CreateIntrinsic(llvm::Intrinsic::fma, typeOf<S>(b), {p, q, r});
+        return b.CreateIntrinsic(llvm::Intrinsic::fma, p->getType(), {p, q, r});
       },
       [](S p, S q, S r) { return math::fma(p, q, r); }, x, y, z);
 }

@@ -75,9 +75,24 @@ private:
     const Single reciprocal =
         known ? Single(*known)
               : math::reciprocalFrom(single(e_.words.nearReciprocal(e_.b, divisor_)), b);
+    if (e_.words.hasFloatPairs() && dividends_.size() % 2 == 0)
+      return inPairs(reciprocal.in(e_.b), divisor_);
     Registers quotients;
     for (Value *a : dividends_)
       quotients.push_back(math::quotientBy(reciprocal, single(a), b).in(e_.b));
+    return quotients;
+  }
+
+  Registers inPairs(Value *reciprocal, Value *divisor) {
+    const Single reciprocals = single(e_.b.CreateVectorSplat(2, reciprocal));
+    const Single divisors = single(e_.b.CreateVectorSplat(2, divisor));
+    Registers quotients;
+    for (std::size_t i = 0; i < dividends_.size(); i += 2) {
+      Value *both = vectorOf(e_.b, {dividends_[i], dividends_[i + 1]});
+      both = math::quotientBy(reciprocals, single(both), divisors).in(e_.b);
+      for (const std::uint64_t half : {0, 1})
+        quotients.push_back(e_.b.CreateExtractElement(both, half));
+    }
     return quotients;
   }
 

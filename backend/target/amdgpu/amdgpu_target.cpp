@@ -29,15 +29,25 @@ constexpr llvm::StringRef kTriple = "amdgcn-amd-amdhsa";
 constexpr std::uint32_t kCodeObjectVersion = 500;
 constexpr std::uint32_t kGenericCodeObjectVersion = 600;
 
-/// Whether there is something to make pairs of: single floats that are computed. In long code
-/// without it, as of a sort that compares and chooses or a product on matrix units, the vectoriser
-/// takes long to find none, up to seconds: its time is no linear one.
+/// What a machine with packed instructions computes two at once.
+bool hasPackedForm(const llvm::Instruction &instruction) {
+  const llvm::Type *type = instruction.getType();
+  if (!type->isFloatingPointTy()) return false;
+  if (const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
+    const auto id = call->getIntrinsicID();
+    return type->isHalfTy() || id == llvm::Intrinsic::fma || id == llvm::Intrinsic::fmuladd;
+  }
+  return llvm::isa<llvm::BinaryOperator>(instruction) &&
+         instruction.getOpcode() != llvm::Instruction::FDiv;
+}
+
+/// Whether there is something to make pairs of. In long code without it, as of a sort that compares
+/// and chooses or a product on matrix units, the vectoriser takes long to find none, up to seconds:
+/// its time is no linear one. A few, as of what attention does once for each row, are not worth it.
 bool computesFloats(const llvm::Module &module) {
+  constexpr std::ptrdiff_t kFew = 16;
   return llvm::any_of(module, [](const llvm::Function &function) {
-    return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
-      const bool computes = llvm::isa<llvm::BinaryOperator, llvm::IntrinsicInst>(instruction);
-      return computes && instruction.getType()->isFloatingPointTy();
-    });
+    return llvm::count_if(llvm::instructions(function), hasPackedForm) >= kFew;
   });
 }
 
@@ -62,7 +72,8 @@ public:
                          isGeneric ? kGenericCodeObjectVersion : kCodeObjectVersion);
   }
 
-  // Elementwise ops come in pairs already; products by multiply-adds and reductions do not.
+  // Elementwise ops, sums and quotients come in pairs already; products by multiply-adds and the
+  // elementary functions do not.
   // LLVM's combiner of vectors (`vector-combine`) would save a few of 150 to 330 instructions,
   // and loads bytes nobody asked for, which the emulator must then take for reads of the kernel's.
   void optimise(llvm::Module &module) const override {
