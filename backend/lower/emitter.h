@@ -172,6 +172,8 @@ public:
   llvm::Constant *constantOf(const ir::Type &type, std::uint64_t bits);
 
   void emitBlock(const ir::Block &block);
+  /// A block through which all code behind its ops goes, too.
+  void emitTrunk(const ir::Block &block);
   void emitOp(const ir::Op &op);
   /// While code is emitted in which no copy or load of a loop is left out; else null.
   WholeCopies *whole() { return whole_; }
@@ -222,6 +224,9 @@ private:
   void emitRoles(const ir::Op &op);
   void enterLoop(const ir::Op &op);
   void leaveLoop(const ir::Op &op);
+  void setThread(llvm::Value *index);
+  /// From here on what a thread's index decides is computed anew, and not kept since it was before.
+  void renewThread();
   void settleReaders();
   void noteReaders();
   llvm::Value *tripCount(const ir::Op &op);
@@ -258,6 +263,7 @@ private:
     std::vector<AssumedMeeting> assumed = {};
   };
   std::vector<LoopFrame> loops_;
+  bool renewsThread_ = false; // behind the loop that comes next
   WholeCopies *whole_ = nullptr;
   const ir::Op *const lastUseOfRings_;
   llvm::Instruction *waitBehindRings_ = nullptr; // for copies, for the sake of exchanges behind it

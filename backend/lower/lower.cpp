@@ -2,10 +2,12 @@
 
 #include "backend/analysis/effects.h"
 #include "backend/analysis/ring_copies.h"
+#include "backend/ir/products.h"
 #include "backend/lower/demand_order.h"
 #include "backend/lower/emitter.h"
 #include "backend/lower/memory/whole_copies.h"
 #include "backend/support/check.h"
+#include "llvm/IR/InlineAsm.h"
 
 #include <cctype>
 
@@ -98,7 +100,7 @@ KernelInterface Emitter::run() {
   declareFunction(interface);
   decodeParameters(interface);
   makeBarriers();
-  emitBlock(kernel.body());
+  emitTrunk(kernel.body());
   b.CreateBr(finish_);
   b.SetInsertPoint(finish_);
   if (countsCopies()) drainCopies(0); // of those that were not wanted
@@ -112,6 +114,12 @@ KernelInterface Emitter::run() {
   interface.sharedMemoryBytes =
       std::max(static_cast<std::int32_t>(shared.bytes()), interface.bytesAtLaunch);
   interface.sites = std::move(sites_);
+  if (interface.sharedMemoryBytes > 0) {
+    const machine::Machine &machine = words.machine();
+    const std::int32_t blocks = machine.sharedMemoryPerCore / interface.sharedMemoryBytes;
+    const std::int64_t warps = blocks * interface.threads / kernel.threads().lanes;
+    words.expectWarps(*function_, llvm::divideCeil(warps, machine.partitionsPerCore));
+  }
   return interface;
 }
 
@@ -189,12 +197,7 @@ void Emitter::decodeParameters(const KernelInterface &interface) {
   lines_.emplace(module, *function_, kernel.where());
   b.SetInsertPoint(entry);
   b.SetCurrentDebugLocation(lines_->at(kernel.where()));
-  thread_ = words.threadIndex(b);
-  const auto lanes = static_cast<std::uint32_t>(kernel.threads().lanes);
-  lane_ = b.CreateAnd(thread_, b.getInt32(lanes - 1));
-  warp_ = b.CreateLShr(thread_, llvm::Log2_32(lanes));
-  // Copies in lane order are told where the warp's begin: so that is computed once for all lanes.
-  if (words.machine().asyncCopies.areInLaneOrder) warp_ = words.uniform(b, warp_);
+  setThread(words.threadIndex(b));
   for (std::int32_t axis = 0; axis < 3; ++axis)
     blockIndex_[static_cast<std::size_t>(axis)] = words.blockIndex(b, axis);
   entryEnd_ = b.CreateBr(start);
@@ -244,7 +247,57 @@ std::size_t copiesAtHead(llvm::ArrayRef<std::unique_ptr<ir::Op>> ops) {
   return count;
 }
 
+/// Whether it has several sums of products on matrix units, as attention does: with their operands
+/// these leave no registers to spare.
+bool fillsRegisters(const ir::Kernel &kernel, const ir::Op &loop) {
+  std::size_t sums = 0;
+  ir::walk(loop.regions[0], [&](const ir::Op &op) {
+    if (!ir::isProduct(op) || !ir::isOnUnit(op)) return;
+    const ir::Op *before = kernel.definition(op.operand(2));
+    const bool goesOn = before != nullptr && ir::isProduct(*before);
+    sums += goesOn ? 0 : 1;
+  });
+  return sums > 1;
+}
+
 } // namespace
+
+void Emitter::setThread(Value *index) {
+  thread_ = index;
+  const auto lanes = static_cast<std::uint32_t>(kernel.threads().lanes);
+  lane_ = b.CreateAnd(thread_, b.getInt32(lanes - 1));
+  warp_ = b.CreateLShr(thread_, llvm::Log2_32(lanes));
+  // Copies in lane order are told where the warp's begin: so that is computed once for all lanes.
+  if (words.machine().asyncCopies.areInLaneOrder) warp_ = words.uniform(b, warp_);
+}
+
+/// To LLVM an assembly of nothing makes another number, of which nothing is known but how large it
+/// can be.
+void Emitter::renewThread() {
+  constexpr bool kHasSideEffects = false;
+  auto *type = llvm::FunctionType::get(b.getInt32Ty(), {b.getInt32Ty()}, false);
+  const std::string constraints = ("=" + words.threadRegister() + ",0").str();
+  llvm::CallInst *again =
+      b.CreateCall(llvm::InlineAsm::get(type, "", constraints, kHasSideEffects), {thread_});
+  const auto threads = static_cast<std::uint64_t>(ir::threadsInAll(kernel).count());
+  constexpr unsigned kBits = 32;
+  again->addRangeRetAttr({llvm::APInt(kBits, 0), llvm::APInt(kBits, threads)});
+  setThread(again);
+  threadParts_.clear();
+  llvm::BasicBlock *const behind = newBlock("behind");
+  entryEnd_ = b.CreateBr(behind);
+  b.SetInsertPoint(behind);
+}
+
+/// What only the code in front of a loop and behind it have in common, mostly of addresses, is not
+/// kept in registers where these are few: some of it was spilled.
+void Emitter::emitTrunk(const ir::Block &block) {
+  for (const auto &op : block.ops) {
+    if (op->kind == OpKind::Yield) break;
+    renewsThread_ = op->kind == OpKind::For && fillsRegisters(kernel, *op);
+    emitInBlock(*op);
+  }
+}
 
 void Emitter::emitBlock(const ir::Block &block) {
   llvm::ArrayRef ops(block.ops);

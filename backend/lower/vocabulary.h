@@ -32,8 +32,13 @@ public:
   virtual void declareKernel(llvm::Function &function, std::int32_t threads) const = 0;
   /// Let its code use so many registers of a thread at most.
   virtual void limitRegisters(llvm::Function &function, std::int32_t registers) const = 0;
+  /// No more warps than so many will share a partition's registers, as there is no shared memory
+  /// for more blocks.
+  virtual void expectWarps(llvm::Function &, std::int64_t /*perPartition*/) const {}
   /// i32: this thread's number in its block, lanes first.
   virtual Value *threadIndex(Builder &b) const = 0;
+  /// LLVM's constraint, in an assembly, for a register that each thread has of its own.
+  virtual llvm::StringRef threadRegister() const { return "r"; }
   /// i32: this block's index in the grid along x, y, z.
   virtual Value *blockIndex(Builder &b, std::int32_t axis) const = 0;
   /// i32: the grid's extent along x, y, z.

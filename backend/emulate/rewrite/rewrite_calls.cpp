@@ -182,13 +182,22 @@ void reportUnknown(Rewriting &rewriting, const CallInst &call) {
   if (!llvm::is_contained(rewriting.diagnostics.all(), problem)) rewriting.diagnostics.add(problem);
 }
 
+bool isEmptyAssembly(const CallInst &call) {
+  const auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
+  return assembly != nullptr && llvm::StringRef(assembly->getAsmString()).trim().empty();
+}
+
+/// Of an assembly of nothing, in whatever register of the machine's: what it was given.
+Value *rewriteAssembly(MachineCall &c) {
+  const bool isPassedOn = isEmptyAssembly(c.call) && c.call.arg_size() == 1 &&
+                          c.call.getType() == c.operand(0)->getType();
+  return isPassedOn ? c.operand(0) : nullptr;
+}
+
 /// Whether the call may stay as it is.
 bool mayStay(const CallInst &call) {
   const llvm::Function *callee = call.getCalledFunction();
-  if (callee == nullptr) {
-    const auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
-    return assembly != nullptr && llvm::StringRef(assembly->getAsmString()).trim().empty();
-  }
+  if (callee == nullptr) return isEmptyAssembly(call);
   return callee->isIntrinsic() ? isPlain(call) : !callee->isDeclaration();
 }
 
@@ -212,6 +221,7 @@ bool replace(Rewriting &rewriting, CallInst &call, const Rewrite &rewrite) {
 
 void rewriteCall(Rewriting &rewriting, CallInst &call) {
   if (rewriteOf(wordRewrites(), call) != nullptr) return;
+  if (replace(rewriting, call, rewriteAssembly)) return;
   const Rewrite *known = rewriteOf(rewrites(), call);
   if (!replace(rewriting, call, known != nullptr ? *known : rewriteMath) &&
       (known != nullptr || !mayStay(call)))

@@ -100,6 +100,7 @@ Value *Emitter::tripCount(const ir::Op &op) {
 }
 
 void Emitter::emitFor(const ir::Op &op) {
+  const bool renews = std::exchange(renewsThread_, false);
   Value *const trips = tripCount(op);
   Value *first = llvm::Constant::getNullValue(trips->getType());
   std::vector<Registers> values;
@@ -113,6 +114,7 @@ void Emitter::emitFor(const ir::Op &op) {
     whole_ = &copies;
     emitTrips(op, {.first = first, .end = trips}, values);
     whole_ = nullptr;
+    if (renews) renewThread();
     return;
   }
   // A trip of a loop around that has none of this one's does what a trip does that forgot to wait,
@@ -123,8 +125,10 @@ void Emitter::emitFor(const ir::Op &op) {
                                 trips->getType());
     values.clear();
     for (const ValueId result : op.results) values.push_back(registers(result));
+    if (renews) renewThread();
   }
   emitTrips(op, {.first = first, .end = trips}, values);
+  if (renews) renewThread();
 }
 
 /// Whether a loop's code is there once, with a branch around masked copies in each trip: code of
@@ -311,7 +315,7 @@ void Emitter::emitRoles(const ir::Op &op) {
   b.SetInsertPoint(computes);
   role_ = Role::Computes;
   if (attrs.takes > 0) words.takeRegisters(b, attrs.takes);
-  emitBlock(op.regions[1]);
+  emitTrunk(op.regions[1]);
 }
 
 void forbidUnrolling(llvm::Instruction &end) {

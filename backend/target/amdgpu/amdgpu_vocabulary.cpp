@@ -69,6 +69,12 @@ void AmdgpuVocabulary::limitRegisters(llvm::Function &function, std::int32_t reg
   function.addFnAttr("amdgpu-num-vgpr", std::to_string(isHalf ? registers / 2 : registers));
 }
 
+/// LLVM knows nothing of the shared memory that a launch gives. It holds back registers for warps
+/// that could not be there: attention on gfx942 moved its sums about for them.
+void AmdgpuVocabulary::expectWarps(llvm::Function &function, std::int64_t perPartition) const {
+  function.addFnAttr("amdgpu-waves-per-eu", "1," + std::to_string(perPartition));
+}
+
 // V_PK_ADD_F32, V_PK_MUL_F32, V_PK_FMA_F32 (CDNA 3 ISA, VOP3P; LLVM 22, feature "packed-fp32-ops").
 bool AmdgpuVocabulary::hasFloatPairs() const {
   return isa_.Major == 9 || machine().cpu == "gfx1250";

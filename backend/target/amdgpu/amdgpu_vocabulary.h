@@ -20,7 +20,9 @@ public:
   void useMatrixUnit(llvm::Function &function,
                      const machine::MmaInstruction &instruction) const override;
   void limitRegisters(llvm::Function &function, std::int32_t registers) const override;
+  void expectWarps(llvm::Function &function, std::int64_t perPartition) const override;
   Value *threadIndex(Builder &b) const override;
+  llvm::StringRef threadRegister() const override { return "v"; }
   Value *blockIndex(Builder &b, std::int32_t axis) const override;
   Value *gridExtent(Builder &b, std::int32_t axis) const override;
   void meetAll(Builder &b) const override;
