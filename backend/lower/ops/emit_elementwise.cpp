@@ -41,10 +41,13 @@ Value *emitNarrowed(Emitter &e, ir::OpKind kind, llvm::ArrayRef<Value *> operand
 }
 
 /// Whether a machine has instructions that compute it for two floats at once, and there are two.
+/// Those of bf16 are computed in f32.
 bool isPaired(const Emitter &e, const ir::Op &op) {
   constexpr std::array kPaired{ir::OpKind::Add, ir::OpKind::Sub, ir::OpKind::Mul, ir::OpKind::Fma};
+  const ElementKind element = e.type(op.result()).element();
   return e.words.hasFloatPairs() && llvm::is_contained(kPaired, op.kind) &&
-         e.type(op.result()).element() == ElementKind::F32 && e.registerCount(op.result()) % 2 == 0;
+         (element == ElementKind::F32 || element == ElementKind::BF16) &&
+         e.registerCount(op.result()) % 2 == 0;
 }
 
 /// Of two registers, or of the only one twice.
@@ -58,12 +61,13 @@ void takeApart(Emitter &e, Value *pair, Registers &registers) {
 }
 
 Registers emitPairs(Emitter &e, const ir::Op &op) {
+  const ElementKind element = e.type(op.result()).element();
   Registers results;
   for (std::size_t r = 0; r < e.registerCount(op.result()); r += 2) {
     llvm::SmallVector<Value *, 3> pairs;
     for (const ir::ValueId operand : op.operands)
       pairs.push_back(pairOf(e, e.registers(operand), r));
-    takeApart(e, emitElementwise(e.b, op.kind, ElementKind::F32, pairs, e.natives), results);
+    takeApart(e, emitElementwise(e.b, op.kind, element, pairs, e.natives), results);
   }
   return results;
 }

@@ -32,7 +32,7 @@ constexpr std::uint32_t kGenericCodeObjectVersion = 600;
 /// What a machine with packed instructions computes two at once.
 bool hasPackedForm(const llvm::Instruction &instruction) {
   const llvm::Type *type = instruction.getType();
-  if (!type->isFloatingPointTy()) return false;
+  if (!type->isFloatTy() && !type->isHalfTy()) return false;
   if (const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
     const auto id = call->getIntrinsicID();
     return type->isHalfTy() || id == llvm::Intrinsic::fma || id == llvm::Intrinsic::fmuladd;
@@ -45,7 +45,7 @@ bool hasPackedForm(const llvm::Instruction &instruction) {
 /// and chooses or a product on matrix units, the vectoriser takes long to find none, up to seconds:
 /// its time is no linear one. A few, as of what attention does once for each row, are not worth it.
 bool computesFloats(const llvm::Module &module) {
-  constexpr std::ptrdiff_t kFew = 16;
+  constexpr std::ptrdiff_t kFew = 48;
   return llvm::any_of(module, [](const llvm::Function &function) {
     return llvm::count_if(llvm::instructions(function), hasPackedForm) >= kFew;
   });
