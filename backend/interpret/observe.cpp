@@ -1,16 +1,19 @@
 #include "backend/interpret/block_run.h"
-#include "backend/ir/print_line.h"
+#include "backend/ir/observed_tile.h"
 
 #include <cstdio>
 
 namespace imbrex::interpret {
 
 Flow runPrint(BlockRun &run, const ir::Op &op) {
-  std::vector<ir::PrintedTile> tiles;
+  std::vector<launching::ObservedTile> types;
   for (const ir::ValueId operand : op.operands)
-    tiles.push_back({run.type(operand), run.value(operand).bits});
+    types.push_back(ir::observedTile(run.type(operand), sizeof(std::uint64_t)));
+  std::vector<launching::PrintedTile> tiles;
+  for (const auto &[type, operand] : llvm::zip_equal(types, op.operands))
+    tiles.push_back({type, run.value(operand).bits});
   const std::string line =
-      ir::printLine(run.programId(), op.attrs<ir::TextAttrs>().text, tiles) + "\n";
+      launching::printLine(run.programId(), op.attrs<ir::TextAttrs>().text, tiles) + "\n";
   if (const auto &print = run.launch().options.print)
     print(line);
   else

@@ -18,17 +18,8 @@ constexpr std::uint64_t kScaleNan = 0xff;
 // Long enough for every f64 in full, and short enough that reading one is quick.
 constexpr std::size_t kLongestNumber = 800;
 
-// Whole numbers from here on may print with an exponent.
-constexpr double kLongWhole = 1e7;
-
 std::uint64_t allOnes(std::int32_t width) {
   return std::numeric_limits<std::uint64_t>::max() >> (64 - width);
-}
-
-std::string hex(std::uint64_t bits) {
-  std::array<char, 16> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), bits, 16).ptr;
-  return "0x" + std::string(digits.data(), end);
 }
 
 /// `options`: from_chars' base, for integers.
@@ -39,18 +30,6 @@ std::optional<Number> number(std::string_view text, Options... options) {
       std::from_chars(text.data(), text.data() + text.size(), value, options...);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-llvm::APFloat floatOf(ElementKind kind, std::uint64_t bits) {
-  return {floatFormat(kind), llvm::APInt(static_cast<unsigned>(info(kind).bits), bits)};
-}
-
-std::string decimal(double value, int digits) {
-  std::array<char, 64> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                 std::chars_format::general, digits)
-                       .ptr;
-  return {buffer.data(), end};
 }
 
 /// e8m0 holds no zero and no sign, which APFloat's decimal conversions do not expect.
@@ -89,29 +68,6 @@ std::optional<std::uint64_t> floatFromText(ElementKind kind, std::string_view te
   return value.bitcastToAPInt().getZExtValue();
 }
 
-/// The fewest digits that read back as the same bits; a whole number that is not long in full, so
-/// that 448 is not 4.5e+02.
-std::string floatToText(ElementKind kind, std::uint64_t bits) {
-  if (bits == canonicalNan(kind)) return "nan";
-  const llvm::APFloat value = floatOf(kind, bits);
-  if (value.isNaN()) return hex(bits);
-  if (value.isInfinity()) return value.isNegative() ? "-inf" : "inf";
-  const double wide = kind == ElementKind::E8M0
-                          ? std::ldexp(1.0, static_cast<int>(bits) - kScaleBias)
-                          : value.convertToDouble();
-  if (std::abs(wide) < kLongWhole && wide == std::trunc(wide))
-    return decimal(wide, std::numeric_limits<double>::max_digits10);
-  for (int digits = 1; digits <= std::numeric_limits<double>::max_digits10; ++digits)
-    if (std::string text = decimal(wide, digits); floatFromText(kind, text) == bits) return text;
-  return hex(bits);
-}
-
-std::string integerToText(ElementKind kind, std::uint64_t bits) {
-  if (!isSigned(kind)) return std::to_string(bits);
-  const std::int32_t unused = 64 - info(kind).bits;
-  return std::to_string(static_cast<std::int64_t>(bits << unused) >> unused);
-}
-
 std::optional<std::uint64_t> integerFromText(ElementKind kind, std::string_view text) {
   const std::int32_t width = info(kind).bits;
   if (!isSigned(kind)) {
@@ -125,6 +81,15 @@ std::optional<std::uint64_t> integerFromText(ElementKind kind, std::string_view 
   return static_cast<std::uint64_t>(*value) & allOnes(width);
 }
 
+launching::NumberForm::Specials specialsOf(ElementKind kind, const launching::NumberForm &form) {
+  const auto nan = canonicalNan(kind);
+  if (kind != ElementKind::E8M0 && llvm::APFloat::semanticsHasInf(floatFormat(kind)))
+    return launching::NumberForm::Ieee;
+  if (!nan) return launching::NumberForm::NoSpecials;
+  const bool isMinusZero = *nan == std::uint64_t{1} << (form.bits - 1);
+  return isMinusZero ? launching::NumberForm::MinusZeroNan : launching::NumberForm::AllOnesNan;
+}
+
 } // namespace
 
 std::optional<std::uint64_t> canonicalNan(ElementKind kind) {
@@ -133,17 +98,40 @@ std::optional<std::uint64_t> canonicalNan(ElementKind kind) {
   return llvm::APFloat::getQNaN(floatFormat(kind)).bitcastToAPInt().getZExtValue();
 }
 
-std::string constantToText(const Type &type, std::uint64_t bits) {
-  const ElementKind kind = type.element();
-  if (!type.isTile() || bits > allOnes(info(kind).bits)) return hex(bits);
+launching::NumberForm numberForm(ElementKind kind) {
+  using launching::NumberForm;
+  NumberForm form{.family = NumberForm::Float,
+                  .bits = static_cast<std::uint8_t>(info(kind).bits),
+                  .exponentBits = 0,
+                  .mantissaBits = 0,
+                  .bias = 0,
+                  .specials = NumberForm::NoSpecials};
   switch (info(kind).family) {
-  case ElementFamily::Bool: return bits != 0 ? "true" : "false";
-  case ElementFamily::Signed:
-  case ElementFamily::Unsigned: return integerToText(kind, bits);
+  case ElementFamily::Bool: form.family = NumberForm::Bool; return form;
+  case ElementFamily::Signed: form.family = NumberForm::Signed; return form;
+  case ElementFamily::Unsigned: form.family = NumberForm::Unsigned; return form;
   case ElementFamily::Float:
-  case ElementFamily::NarrowFloat: return floatToText(kind, bits);
+  case ElementFamily::NarrowFloat: break;
   }
-  return hex(bits);
+  const llvm::fltSemantics &format = floatFormat(kind);
+  const std::int32_t mantissaBits =
+      static_cast<std::int32_t>(llvm::APFloat::semanticsPrecision(format)) - 1;
+  const std::int32_t signBits = llvm::APFloat::semanticsHasSignedRepr(format) ? 1 : 0;
+  form.mantissaBits = static_cast<std::uint8_t>(mantissaBits);
+  form.exponentBits = static_cast<std::uint8_t>(info(kind).bits - signBits - mantissaBits);
+  // The lowest exponent is that of the code 1, of powers of 2 that of the code 0.
+  form.bias = static_cast<std::int16_t>((mantissaBits > 0 ? 1 : 0) -
+                                        llvm::APFloat::semanticsMinExponent(format));
+  form.specials = specialsOf(kind, form);
+  return form;
+}
+
+std::string constantToText(const Type &type, std::uint64_t bits) {
+  if (!type.isTile()) return launching::hexText(bits);
+  const launching::NumberForm form = numberForm(type.element());
+  const bool isNan = form.family == launching::NumberForm::Float && launching::isNan(form, bits);
+  return isNan && bits != canonicalNan(type.element()) ? launching::hexText(bits)
+                                                       : launching::elementText(form, bits);
 }
 
 std::optional<std::uint64_t> constantFromText(const Type &type, std::string_view text) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/ir/types.h"
+#include "backend/launching/element_text.h"
 
 #include <cstdint>
 #include <optional>
@@ -8,6 +9,9 @@
 #include <string_view>
 
 namespace imbrex::ir {
+
+/// How the bits of an element are a number.
+launching::NumberForm numberForm(ElementKind kind);
 
 /// A constant's bits as a number of its type: `true`, `-3`, the shortest decimal that reads back as
 /// the same float, `nan` (the canonical one), `inf`, `-inf`; bits that have no such name as `0x…`.

@@ -2,9 +2,9 @@
 
 #include "backend/ir/argument.h"
 #include "backend/ir/kernel.h"
+#include "backend/lower/kernel_interface.h"
 #include "backend/target/host/compiler.h"
 #include "backend/target/host/launch_traits.h"
-#include "backend/target/host/run/running_launch.h"
 
 /// A kernel's machine code, before anything is loaded: the same whether this machine executes it or
 /// another.

@@ -1,9 +1,12 @@
 #include "tests/run/machines/emulated_cpu.h"
 
+#include "backend/launching/observed_run.h"
+#include "backend/lower/observations.h"
 #include "backend/pipeline.h"
 #include "backend/support/check.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
+#include "backend/target/host/plan/loop_plan.h"
 #include "backend/target/host/run/runtime_calls.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -75,7 +78,8 @@ bool EmulatedCpu::run(const ir::Kernel &source, const ir::Grid &grid,
     std::memcpy(at, data.data(), data.size() * sizeof(data[0]));
     return reinterpret_cast<std::uint64_t>(at);
   };
-  host::RunningLaunch launch{.sites = code.sites, .diagnostics = diagnostics};
+  const lower::observations::SiteTable sites(code.sites, host::scratchElementBytes);
+  launching::ObservedRun launch{.sites = sites.all()};
   std::byte *scratch = guest_.allocateData(static_cast<std::size_t>(code.scratchBytes));
   guest_.run(linkInto(guest_, symbols_, code.object->getMemBufferRef(), host::KernelCode::kEntry),
              {inGuest(host::argumentWords(kernel, copied.arguments())), inGuest(grid.extents), 0,
@@ -83,7 +87,9 @@ bool EmulatedCpu::run(const ir::Kernel &source, const ir::Grid &grid,
               reinterpret_cast<std::uint64_t>(&launch)});
   copied.copyBack();
   guest_.freeData();
-  return !launch.stopped;
+  if (!launch.failed) return true;
+  lower::observations::reportFailed(code.sites[launch.failed->site], *launch.failed, diagnostics);
+  return false;
 }
 
 } // namespace imbrex::testing

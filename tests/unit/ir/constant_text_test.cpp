@@ -3,7 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <random>
+#include <string>
 
 using namespace imbrex;
 using namespace imbrex::ir;
@@ -62,6 +66,34 @@ TEST_CASE("a constant prints the shortest number that reads back") {
   CHECK(text(ElementKind::I8, 0x80) == "-128");
   CHECK(text(ElementKind::U8, 0x80) == "128");
   CHECK(text(ElementKind::Bool, 2) == "0x2");
+}
+
+TEST_CASE("no float of up to 16 bits reads back from fewer digits of its own") {
+  for (const ElementKind kind : allElementKinds()) {
+    const bool isFloating = isFloat(kind) || isNarrowFloat(kind);
+    if (!isFloating || info(kind).bits > 16 || kind == ElementKind::E8M0) continue;
+    CAPTURE(info(kind).name);
+    const Type type = Type::tile(kind);
+    std::uint64_t wrong = 0, looked = 0;
+    for (std::uint64_t bits = 0; bits < std::uint64_t{1} << info(kind).bits; ++bits) {
+      const std::string text = constantToText(type, bits);
+      const std::string mantissa = text.substr(0, text.find('e'));
+      const std::size_t first = mantissa.find_first_of("123456789");
+      if (text.find_first_of(".e") == std::string::npos || first == std::string::npos) continue;
+      const std::string significant = mantissa.substr(first);
+      const auto digits = std::ranges::count_if(significant, [](char c) { return c != '.'; });
+      const double value = llvm::APFloat(floatFormat(kind),
+                                         llvm::APInt(static_cast<unsigned>(info(kind).bits), bits))
+                               .convertToDouble();
+      for (int fewer = 1; fewer < digits; ++fewer, ++looked) {
+        std::array<char, 32> shorter{};
+        std::snprintf(shorter.data(), shorter.size(), "%.*g", fewer, value);
+        wrong += constantFromText(type, shorter.data()) == bits ? 1 : 0;
+      }
+    }
+    CHECK(wrong == 0);
+    CHECK(looked > 0);
+  }
 }
 
 TEST_CASE("a decimal rounds once, to nearest even, straight into its type") {

@@ -1,14 +1,16 @@
 #include "backend/target/host/run/host_program.h"
 
+#include "backend/launching/observed_run.h"
 #include "backend/launching/scratch.h"
 #include "backend/launching/thread_pool.h"
+#include "backend/lower/observations.h"
 #include "backend/support/check.h"
 #include "backend/support/environment.h"
 #include "backend/target/codegen/llvm_use.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
+#include "backend/target/host/plan/loop_plan.h"
 #include "backend/target/host/run/jit.h"
-#include "backend/target/host/run/running_launch.h"
 
 #include <atomic>
 #include <mutex>
@@ -18,25 +20,22 @@ namespace imbrex::host {
 
 /// The code for launches with certain traits.
 struct Variant {
-  LaunchTraits traits;
-  std::unique_ptr<LoadedCode> code;
-  EntryFunction entry = nullptr;
-  std::int64_t scratchBytes = 0;
-  std::vector<lower::ObservationSite> sites;
+  Variant(KernelCode made, LaunchTraits of)
+      : traits(std::move(of)), code(load(std::move(made.object))),
+        entry(reinterpret_cast<EntryFunction>(code->address(KernelCode::kEntry))),
+        scratchBytes(made.scratchBytes), sites(std::move(made.sites)),
+        observed(sites, scratchElementBytes) {}
+
+  const LaunchTraits traits;
+  const std::unique_ptr<LoadedCode> code;
+  const EntryFunction entry;
+  const std::int64_t scratchBytes;
+  const std::vector<lower::ObservationSite> sites;
+  const lower::observations::SiteTable observed;
   const Variant *older = nullptr;
 };
 
 namespace {
-
-std::unique_ptr<Variant> loaded(KernelCode made, const LaunchTraits &traits) {
-  auto variant = std::make_unique<Variant>();
-  variant->traits = traits;
-  variant->scratchBytes = made.scratchBytes;
-  variant->sites = std::move(made.sites);
-  variant->code = load(std::move(made.object));
-  variant->entry = reinterpret_cast<EntryFunction>(variant->code->address(KernelCode::kEntry));
-  return variant;
-}
 
 // clang's check of calls through pointers reads a mark in front of the function, which code that
 // was made at run time does not have.
@@ -44,7 +43,7 @@ std::unique_ptr<Variant> loaded(KernelCode made, const LaunchTraits &traits) {
 __attribute__((no_sanitize("function")))
 #endif
 void runBlocks(const Variant &variant, const std::uint64_t *words, const ir::Grid &grid,
-               std::int64_t first, std::int64_t last, RunningLaunch &launch) {
+               std::int64_t first, std::int64_t last, launching::ObservedRun &launch) {
   const launching::Scratch scratch(variant.scratchBytes);
   variant.entry(words, grid.extents.data(), first, last, scratch.data(), &launch);
 }
@@ -70,7 +69,7 @@ struct HostProgram::Implementation {
     if (!use.isPossible(kernel->name(), diagnostics)) return nullptr;
     std::optional<KernelCode> made = make(traits, diagnostics);
     if (!made) return nullptr;
-    owned.push_back(loaded(*std::move(made), traits));
+    owned.push_back(std::make_unique<Variant>(*std::move(made), traits));
     owned.back()->older = newest.load(std::memory_order_relaxed);
     newest.store(owned.back().get(), std::memory_order_release);
     return owned.back().get();
@@ -131,13 +130,16 @@ bool HostProgram::run(const ir::Grid &grid, llvm::ArrayRef<ir::Argument> argumen
   const Variant *variant = implementation_->variantFor(traitsOf(kernel, arguments), diagnostics);
   if (variant == nullptr) return false;
   const Words words = argumentWords(kernel, arguments);
-  RunningLaunch launch{.sites = variant->sites, .diagnostics = diagnostics};
+  launching::ObservedRun launch{.sites = variant->observed.all()};
   launching::runInParallel(grid.blocks(), threadCount(),
                            [&](std::int64_t first, std::int64_t last) {
-                             if (launch.stopped) return;
+                             if (launch.isStopped) return;
                              runBlocks(*variant, words.data(), grid, first, last, launch);
                            });
-  return !launch.stopped;
+  if (!launch.failed) return true;
+  lower::observations::reportFailed(variant->sites[launch.failed->site], *launch.failed,
+                                    diagnostics);
+  return false;
 }
 
 } // namespace imbrex::host

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "backend/launching/print_line.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <span>
+#include <string>
+
+/// How prints and failed asserts reach the host from a GPU: through a buffer of 64-bit words that
+/// every launch of a kernel with such ops is given. What is in it is decoded by whoever launched.
+///
+///   word 0   words of records that blocks have asked for, more than there is room for included
+///   word 1   words that there is room for, set by the launcher
+///   word 2   0, or 1 + the site of the assert that failed first
+///   word 3   its block, x | y << 32     word 4: z     word 5: its element, row-major
+///   from word kHeaderWords on: the records of prints, each
+///     1 + the site, block x | y << 32, block z, then the bits of every element of every operand
+namespace imbrex::launching::observations {
+
+enum HeaderWord : std::uint64_t { kAsked, kRoom, kFailedSite, kFailedXy, kFailedZ, kFailedElement };
+inline constexpr std::uint64_t kHeaderWords = 8;
+inline constexpr std::uint64_t kRecordWords = 3; ///< In front of a record's elements.
+/// Words of records that a launch has room for where nobody says otherwise.
+inline constexpr std::uint64_t kUsualRoom = std::uint64_t{1} << 20;
+
+struct FailedAssert {
+  std::size_t site;  ///< Its number.
+  std::string where; ///< elementPlace
+};
+
+/// What became of a launch besides its lines.
+struct Observed {
+  std::uint64_t lostWords = 0; ///< Of records for which there was no room.
+  std::optional<FailedAssert> failed = {};
+};
+
+/// Writes the lines of a launch's prints, in the order of blocks, each block's in the order of its
+/// program. `buffer`: what the launch left in its own; behind the words that were asked for it may
+/// end. Throws std::bad_alloc.
+Observed tell(std::span<const std::uint64_t> buffer, std::span<const ObservationSite> sites,
+              std::FILE *out);
+
+} // namespace imbrex::launching::observations
