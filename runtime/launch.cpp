@@ -119,6 +119,8 @@ result<void> launchNew(launch_state &state, const runtime::AskedLaunch &asked) {
   Diagnostics diagnostics;
   if (!(*executable)->run(bound.grid(), bound.arguments(), diagnostics, options))
     return runtime::toError(diagnostics);
+  for (const Diagnostic &said : diagnostics.all())
+    runtime::log(log_level::warn, "launch", "{0}; {1}", said.message, said.hint);
   if (place != nullptr) runtime::keepRecent(*place, asked);
   return {};
 }

@@ -6,6 +6,7 @@
 #include "tests/run/runtime/fake_vendor.h"
 #include "tests/run/runtime/numbers_view.h"
 #include "tests/run/runtime/played_gpu.h"
+#include "tests/support/captured_output.h"
 #include "tests/support/parsed_kernel.h"
 #include "tests/support/random_kernel.h"
 #include "tests/support/semantics.h"
@@ -15,9 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 /// Launches through a vendor's driver, from the argument list to the results, with a fake driver in
 /// the place of the real one (CMakeLists.txt compiles this once for each vendor).
@@ -75,31 +74,6 @@ std::vector<float> numbers(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) made[i] = static_cast<float>(i + 1);
   return made;
 }
-
-/// What is written to stdout while this lives.
-class Captured {
-public:
-  Captured() : file_(std::tmpfile()), stdout_(dup(STDOUT_FILENO)) {
-    std::fflush(stdout);
-    dup2(fileno(file_), STDOUT_FILENO);
-  }
-  ~Captured() { finish(); }
-  std::string finish() {
-    if (file_ == nullptr) return "";
-    std::fflush(stdout);
-    dup2(stdout_, STDOUT_FILENO);
-    close(stdout_);
-    std::rewind(file_);
-    std::string text(4096, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), file_));
-    std::fclose(std::exchange(file_, nullptr));
-    return text;
-  }
-
-private:
-  std::FILE *file_;
-  int stdout_;
-};
 
 } // namespace
 
@@ -180,7 +154,7 @@ TEST_CASE("prints and failed asserts come back from the device" * doctest::test_
   argument.extents[0] = static_cast<std::int64_t>(x.size());
   argument.strides[0] = 1;
   Diagnostics diagnostics;
-  Captured captured;
+  testing::CapturedOutput captured;
   const std::string error = runPlayed(kernel, {.extents = {2, 1, 1}}, argument, diagnostics);
   CHECK(captured.finish() == "[pid 0,0,0] seen: [0, 1, 2, 3]\n[pid 1,0,0] seen: [4, 5, 1, 7]\n");
   CHECK(error == "assertion failed at tile index [3] of block [1, 0, 0]: below six");
