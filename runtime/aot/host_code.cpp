@@ -8,6 +8,7 @@
 #include "runtime/aot/error.h"
 #include "runtime/aot/loaded.h"
 #include "runtime/aot/log.h"
+#include "runtime/aot/observed.h"
 
 #include <algorithm>
 #include <atomic>
@@ -100,17 +101,23 @@ int runOnHost(const KernelRow &kernel, const BoundArguments &bound) {
   logOnce(kernel, code);
   Words words;
   writeWords(kernel, bound, words);
+  const SitesRow *const observed = sitesOf(kernel, code);
+  ObservedHostRun run;
+  if (observed != nullptr) run.sites = sitesOf(*observed);
   std::atomic<bool> isShort = false;
   const auto work = [&](std::int64_t first, std::int64_t last) {
+    if (run.isStopped) return;
     const DefaultFloatState state;
     try {
       const launching::Scratch scratch(code.scratchBytes);
-      code.entry(words.data(), bound.grid.data(), first, last, scratch.data(), nullptr);
+      code.entry(words.data(), bound.grid.data(), first, last, scratch.data(), &run);
     } catch (const std::bad_alloc &) {
       isShort = true;
     }
   };
   launching::runInParallel(bound.blocks(), threadCount(), work);
+  if (run.failed) return failedAssert(kernel, *observed, *run.failed);
+  if (run.isShort) return noMemoryToTell(kernel);
   if (!isShort) return IMBREX_OK;
   return fail(IMBREX_NO_MEMORY, "'%s' has no %lld bytes to work in", kernel.name,
               static_cast<long long>(code.scratchBytes));

@@ -3,6 +3,7 @@
 #include "runtime/aot/dlpack.h"
 #include "runtime/aot/error.h"
 #include "runtime/aot/host_code.h"
+#include "runtime/aot/observed.h"
 #include "runtime/aot/recent.h"
 #include "runtime/aot/tuning.h"
 #include "runtime/aot/watched.h"
@@ -18,6 +19,7 @@ namespace {
 struct Packed {
   alignas(64) std::array<std::byte, kMostArgumentBytes> bytes;
   std::array<void *, kMostWords> each; ///< Where each word is, of code that has maps.
+  std::uint64_t observations = 0;      ///< Where the launch notes what it prints and asserts.
 };
 
 std::uint64_t valueOf(const WordRow &word, const BoundArguments &bound) {
@@ -29,7 +31,8 @@ std::uint64_t valueOf(const WordRow &word, const BoundArguments &bound) {
     return static_cast<std::uint64_t>(argument.view != nullptr ? argument.view->extents[word.axis]
                                                                : argument.count);
   case WordKind::Stride: return static_cast<std::uint64_t>(argument.view->strides[word.axis]);
-  case WordKind::BoxMap: break; // bytes of its own
+  case WordKind::BoxMap:
+  case WordKind::Observations: break; // no argument's
   }
   return 0;
 }
@@ -61,7 +64,9 @@ int pack(const driver::Gpu &gpu, const CodeRow &code, const BoundArguments &boun
         return error;
       continue;
     }
-    const std::uint64_t value = valueOf(word, bound); // the least bytes come first
+    const std::uint64_t value = word.kind == WordKind::Observations
+                                    ? packed.observations
+                                    : valueOf(word, bound); // the least bytes come first
     std::memcpy(to, &value, word.bytes);
   }
   return 0;
@@ -82,15 +87,20 @@ int checkOwners(const KernelRow &kernel, const driver::Gpu &gpu, const BoundArgu
   return IMBREX_OK;
 }
 
-/// The kernel that is asked for, or a configuration of it.
-int launchOn(const driver::Gpu &gpu, const Asked &asked, const KernelRow &kernel,
-             BoundArguments &bound) {
-  if (const int status = checkOwners(kernel, gpu, bound); status != IMBREX_OK) return status;
-  Ready ready;
-  if (const int status = makeReady(kernel, gpu, asked.on, bound, ready); status != IMBREX_OK)
-    return status;
+/// The kernel that is asked for, or a configuration of it, and its code on a GPU.
+struct ReadyLaunch {
+  const Asked &asked;
+  const driver::Gpu &gpu;
+  const KernelRow &kernel;
+  const Ready &ready;
+};
+
+/// `observed`: it notes what it prints and asserts there; else it may be made again.
+int start(const ReadyLaunch &of, const BoundArguments &bound, const ObservedLaunch *observed) {
+  const auto &[asked, gpu, kernel, ready] = of;
   const CodeRow &code = *ready.code;
   Packed packed;
+  if (observed != nullptr) packed.observations = observed->address();
   if (const int error = pack(gpu, code, bound, packed); error != 0)
     return fail(IMBREX_REFUSED, "%s refuses to describe the boxes of an argument of '%s': %s",
                 gpu.description().c_str(), kernel.name, gpu.textOf(error).c_str());
@@ -104,12 +114,29 @@ int launchOn(const driver::Gpu &gpu, const Asked &asked, const KernelRow &kernel
       .stream = asked.on.handle};
   if (const int error = gpu.start(ready.module, launch); error != 0)
     return refusedLaunch(kernel, gpu, launch, error);
+  if (observed != nullptr) return IMBREX_OK;
   try {
     keepRecent(asked, gpu, ready, launch);
   } catch (const std::bad_alloc &) {
     return IMBREX_OK; // the next one is looked at as this one was
   }
   return IMBREX_OK;
+}
+
+/// One that prints or asserts is waited for.
+int launchOn(const driver::Gpu &gpu, const Asked &asked, const KernelRow &kernel,
+             BoundArguments &bound) {
+  if (const int status = checkOwners(kernel, gpu, bound); status != IMBREX_OK) return status;
+  Ready ready;
+  if (const int status = makeReady(kernel, gpu, asked.on, bound, ready); status != IMBREX_OK)
+    return status;
+  const ReadyLaunch launch{asked, gpu, kernel, ready};
+  const SitesRow *const sites = sitesOf(kernel, *ready.code);
+  if (sites == nullptr) return start(launch, bound, nullptr);
+  ObservedLaunch observed(kernel, *sites, gpu, asked.on.handle);
+  int status = observed.prepare();
+  if (status == IMBREX_OK) status = start(launch, bound, &observed);
+  return status == IMBREX_OK ? observed.tell() : status;
 }
 
 /// The same, wherever it runs. It has its own requirements and grid.
@@ -221,6 +248,14 @@ extern "C" int imbrex_aot_launch_3(const imbrex::aot::KernelRow *kernel,
     return guarded(*kernel, [&] { return launchNew({*kernel, *stream, grid, arguments}); });
   }
   return guarded(*kernel, [&] { return launch(*kernel, stream, grid, arguments); });
+}
+
+/// The same of one that prints or asserts, which has to be waited for and is never like another.
+extern "C" int imbrex_aot_launch_observing_3(const imbrex::aot::KernelRow *kernel,
+                                             const imbrex_stream *stream, const imbrex_grid *grid,
+                                             const void *const *arguments) {
+  return imbrex::aot::guarded(
+      *kernel, [&] { return imbrex::aot::launch(*kernel, stream, grid, arguments); });
 }
 
 /// The same, with an imbrex_dltensor for each that has memory.

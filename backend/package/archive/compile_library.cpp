@@ -1,5 +1,7 @@
 #include "backend/compile.h"
+#include "backend/ir/observed_tile.h"
 #include "backend/launching/thread_pool.h"
+#include "backend/lower/observations.h"
 #include "backend/package/archive/assumed.h"
 #include "backend/package/archive/host_compiler.h"
 #include "backend/package/archive/launch_program.h"
@@ -13,7 +15,9 @@
 #include "backend/target/codegen/loc_lines.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
+#include "backend/target/host/plan/loop_plan.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Path.h"
 
 namespace imbrex::archive {
 namespace {
@@ -40,12 +44,6 @@ void refuseInLibrary(const LibraryKernel &of, Diagnostics &diagnostics) {
   if (kernel.parameterCount() > aot::kMostParameters)
     diagnostics.report(Diag::TooMuchForLibrary, kernel.where(), of.name, kernel.parameterCount(),
                        "parameters", aot::kMostParameters);
-  ir::walk(kernel.body(), [&](const ir::Op &op) {
-    const bool tells = op.kind == ir::OpKind::Print || op.kind == ir::OpKind::Assert;
-    if (tells)
-      diagnostics.report(Diag::NotInLibrary, op.where, of.name,
-                         op.kind == ir::OpKind::Print ? "prints" : "asserts");
-  });
 }
 
 /// Whether a launch has room for what the code is passed.
@@ -58,6 +56,28 @@ bool hasRoom(const CodeOnGpu &code, Task &of) {
     of.diagnostics.report(Diag::TooMuchForLibrary, of.kernel().where(), of.of.name,
                           code.words.size(), "words of arguments", aot::kMostWords);
   return !of.diagnostics.hasErrors();
+}
+
+/// Sources lie where they lie, and a library is the same all the same.
+std::string placeOf(const Location &where, const LibraryOptions &options) {
+  Location named = where;
+  if (!options.keepsLines) named.file = llvm::sys::path::filename(where.file);
+  return toText(named);
+}
+
+/// Of code that has not lost its IR yet.
+std::vector<CodeSite> sitesOf(llvm::ArrayRef<lower::ObservationSite> sites,
+                              std::int64_t (*elementBytes)(const ir::Type &),
+                              const LibraryOptions &options) {
+  std::vector<CodeSite> kept;
+  for (const lower::ObservationSite &site : sites) {
+    CodeSite &one = kept.emplace_back();
+    one.text = site.op->attrs<ir::TextAttrs>().text;
+    one.place = placeOf(site.op->where, options);
+    for (const ir::Type &type : site.types)
+      one.tiles.push_back(ir::observedTile(type, elementBytes(type)));
+  }
+  return kept;
 }
 
 // --- for a GPU ---
@@ -101,7 +121,8 @@ std::optional<CodeOnGpu> compileOnGpu(Task &of) {
                  .maps = interface.maps,
                  .threads = interface.threads,
                  .bytesAtLaunch = interface.bytesAtLaunch,
-                 .sharedMemoryBytes = interface.sharedMemoryBytes};
+                 .sharedMemoryBytes = interface.sharedMemoryBytes,
+                 .sites = sitesOf(interface.sites, lower::observations::wordBytes, of.options)};
   if (!hasRoom(made, of)) return std::nullopt;
   if (const auto done = makeImage(of, *code, made); !done)
     return of.diagnostics.add(done.error()), std::nullopt;
@@ -115,6 +136,7 @@ struct HostTarget {
   const llvm::Triple &triple;
   std::string cpu;
   std::string entry;
+  const LibraryOptions &options;
 };
 
 std::optional<CodeOnHost> compileOnHost(const ir::Kernel &given, const Assumptions &assumptions,
@@ -125,8 +147,10 @@ std::optional<CodeOnHost> compileOnHost(const ir::Kernel &given, const Assumptio
   if (!runPasses(kernel, hostPipeline(), {diagnostics})) return std::nullopt;
   if (!host::checkAssembly(kernel, **compiler, diagnostics)) return std::nullopt;
   auto code = host::compileKernel(kernel, traitsOf(kernel, assumptions), **compiler, target.entry);
-  return CodeOnHost{
-      .object = std::move(code.object), .entry = target.entry, .scratchBytes = code.scratchBytes};
+  return CodeOnHost{.object = std::move(code.object),
+                    .entry = target.entry,
+                    .scratchBytes = code.scratchBytes,
+                    .sites = sitesOf(code.sites, host::scratchElementBytes, target.options)};
 }
 
 std::optional<CodeOnHost> compileOnHost(Task &of) {
@@ -134,16 +158,19 @@ std::optional<CodeOnHost> compileOnHost(Task &of) {
   const HostTarget target{.triple = of.library.triple,
                           .cpu = of.target.name,
                           .entry = of.library.codeSymbolOf(of.of) + "." + of.target.name + "." +
-                                   std::to_string(of.number)};
+                                   std::to_string(of.number),
+                          .options = of.options};
   return compileOnHost(of.kernel(), of.assumptions, target, of.diagnostics);
 }
 
 /// What a launch computes first, wherever it runs then.
-bool compileForLaunches(const Library &library, LibraryKernel &of, Diagnostics &diagnostics) {
+bool compileForLaunches(const Library &library, LibraryKernel &of, const LibraryOptions &options,
+                        Diagnostics &diagnostics) {
   const auto compiled = [&](const ir::Kernel &kernel, const char *suffix, CodeOnHost &code) {
     const HostTarget target{.triple = library.triple,
                             .cpu = oldestCpu(library.triple),
-                            .entry = library.codeSymbolOf(of) + suffix};
+                            .entry = library.codeSymbolOf(of) + suffix,
+                            .options = options};
     auto made = compileOnHost(kernel, {}, target, diagnostics);
     if (made) code = std::move(*made);
     return made.has_value();
@@ -172,7 +199,7 @@ void compile(Task &of) {
 bool isNoBetter(const LibraryCode &code, const LibraryCode &weaker) {
   if (toText(code.target) != toText(weaker.target) || code.target.isHost()) return false;
   return code.gpu.image == weaker.gpu.image && code.gpu.maps == weaker.gpu.maps &&
-         code.gpu.bytesAtLaunch == weaker.gpu.bytesAtLaunch;
+         code.gpu.bytesAtLaunch == weaker.gpu.bytesAtLaunch && code.gpu.sites == weaker.gpu.sites;
 }
 
 /// The kernels and those of their configurations that launches can run.
@@ -212,7 +239,7 @@ bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics
   for (const LibraryKernel *kernel : kernels) refuseInLibrary(*kernel, diagnostics);
   if (diagnostics.hasErrors()) return false;
   for (LibraryKernel *kernel : kernels)
-    if (!compileForLaunches(library, *kernel, diagnostics)) return false;
+    if (!compileForLaunches(library, *kernel, options, diagnostics)) return false;
   std::vector<Task> tasks = tasksOf(library, kernels, options);
   launching::runInParallel(std::ssize(tasks), launching::threadCount(environment().numThreads),
                            [&](std::int64_t first, std::int64_t last) {

@@ -2,6 +2,7 @@
 
 #include "backend/analysis/assumptions.h"
 #include "backend/ir/kernel.h"
+#include "backend/launching/print_line.h"
 #include "backend/lower/kernel_interface.h"
 #include "backend/machine/machine.h"
 #include "backend/package/archive/launch_program.h"
@@ -33,6 +34,15 @@ Result<LibraryTarget> parseTarget(std::string_view text, const llvm::Triple &tri
 /// "ptx:sm_80"
 std::string toText(const LibraryTarget &target);
 
+/// Where code prints or asserts: launching::ObservationSite.
+struct CodeSite {
+  std::string text;
+  std::string place; ///< "kernels.h:41"
+  std::vector<launching::ObservedTile> tiles;
+
+  friend bool operator==(const CodeSite &, const CodeSite &) = default;
+};
+
 /// How code is launched.
 struct CodeOnGpu {
   std::string image = {}; ///< What the driver loads.
@@ -42,12 +52,14 @@ struct CodeOnGpu {
   std::int32_t threads = 0;
   std::int32_t bytesAtLaunch = 0;
   std::int32_t sharedMemoryBytes = 0;
+  std::vector<CodeSite> sites = {};
   std::optional<target::Resources> resources = {}; ///< Of an image.
 };
 struct CodeOnHost {
   std::unique_ptr<llvm::MemoryBuffer> object = {};
   std::string entry = {}; ///< Its symbol.
   std::int64_t scratchBytes = 0;
+  std::vector<CodeSite> sites = {};
 };
 
 /// Code of a kernel for one target, and for launches that keep the assumptions.
@@ -56,6 +68,8 @@ struct LibraryCode {
   analysis::Assumptions assumptions;
   CodeOnGpu gpu = {};
   CodeOnHost host = {};
+
+  llvm::ArrayRef<CodeSite> sites() const { return target.isHost() ? host.sites : gpu.sites; }
 };
 
 /// A whole number of a launch, and what it may be.
@@ -87,6 +101,16 @@ struct LibraryKernel {
   std::vector<LibraryTarget> targets = {}; ///< That it is compiled for.
   std::vector<LibraryKernel> configs = {};
   std::vector<TuningRule> tuned = {}; ///< The first that fits counts.
+
+  /// Whether code of it prints or asserts.
+  bool isObserving() const {
+    return llvm::any_of(codes, [](const LibraryCode &code) { return !code.sites().empty(); });
+  }
+  /// Or of one of its configurations.
+  bool mayObserve() const {
+    return isObserving() ||
+           llvm::any_of(configs, [](const LibraryKernel &one) { return one.isObserving(); });
+  }
 
   /// Whether arrays are passed to it, so that a function whose name ends with kDlpackSuffix takes
   /// them as DLPack's tensors.

@@ -1,5 +1,6 @@
 #include "backend/package/archive/tables.h"
 
+#include "backend/launching/observations.h"
 #include "backend/package/archive/host_compiler.h"
 #include "backend/package/archive/launch_program.h"
 #include "backend/package/choice/tables.h"
@@ -84,14 +85,14 @@ public:
     const std::vector<RequiredPart> required = requiredBy(of_.kernel);
     for (const RequiredPart &part : required) requirements.push_back(requirement(part));
     const llvm::SmallVector<Constant *, 16> rows = tuned();
-    return make_.global(ConstantMaker::structure(
-                            {make_.text(library_.name), make_.text(of_.name),
-                             of_.config.empty() ? make_.null() : make_.text(of_.config),
-                             make_.array(rows), make_.array(parameters), make_.array(codes),
-                             make_.zeros(sizeof(aot::Loaded)), make_.array(requirements),
-                             entry(of_.checkCode), make_.number(of_.checkCode.scratchBytes),
-                             entry(of_.blocksCode), make_.number(of_.blocksCode.scratchBytes),
-                             count(parameters.size()), count(codes.size()), count(rows.size())}),
+    Constant *const row = ConstantMaker::structure(
+        {make_.text(library_.name), make_.text(of_.name),
+         of_.config.empty() ? make_.null() : make_.text(of_.config), make_.array(rows),
+         make_.array(parameters), make_.array(codes), make_.zeros(sizeof(aot::Loaded)),
+         make_.array(requirements), entry(of_.checkCode), make_.number(of_.checkCode.scratchBytes),
+         entry(of_.blocksCode), make_.number(of_.blocksCode.scratchBytes), count(parameters.size()),
+         count(codes.size()), count(rows.size()), byte(of_.isObserving())});
+    return make_.global(of_.isObserving() ? ConstantMaker::structure({row, sites()}) : row,
                         alignof(aot::KernelRow));
   }
 
@@ -182,9 +183,9 @@ private:
     case lower::WordKind::Extent: return aot::WordKind::Extent;
     case lower::WordKind::Stride: return aot::WordKind::Stride;
     case lower::WordKind::BoxMap: return aot::WordKind::BoxMap;
-    case lower::WordKind::Observations: break; // of kernels that no library has
+    case lower::WordKind::Observations: return aot::WordKind::Observations;
     }
-    IMBREX_UNREACHABLE("a word of a kernel that no library can have");
+    IMBREX_UNREACHABLE("word");
   }
 
   Constant *words(const CodeOnGpu &code) {
@@ -264,6 +265,37 @@ private:
          count(of.assumptions.equalExtents.size()), make_.number(of.gpu.threads),
          make_.number(of.gpu.bytesAtLaunch), make_.number(static_cast<std::int32_t>(places.back())),
          byte(deviceOf(of.target)), byte(of.target.isAssembly), byte(of.assumptions.areDisjoint)});
+  }
+
+  Constant *observedTile(const launching::ObservedTile &of) {
+    const launching::NumberForm &number = of.number;
+    llvm::SmallVector<Constant *, launching::kMostPrintedAxes> extents;
+    for (const std::int64_t extent : of.extents) extents.push_back(make_.number(extent));
+    return ConstantMaker::structure(
+        {ConstantMaker::structure({byte(number.family), byte(number.bits),
+                                   byte(number.exponentBits), byte(number.mantissaBits),
+                                   make_.number(number.bias), byte(number.specials)}),
+         make_.number(of.rank), make_.number(of.elementBytes), ConstantMaker::inPlace(extents)});
+  }
+
+  Constant *site(const CodeSite &of) {
+    llvm::SmallVector<Constant *, 4> tiles;
+    for (const launching::ObservedTile &tile : of.tiles) tiles.push_back(observedTile(tile));
+    return ConstantMaker::structure({make_.text(of.text), make_.text(of.place), make_.array(tiles),
+                                     make_.number(static_cast<std::int64_t>(tiles.size()))});
+  }
+
+  /// What each of the codes prints and asserts.
+  Constant *sites() {
+    constexpr auto kRoom = static_cast<std::int32_t>(launching::observations::kUsualRoom);
+    llvm::SmallVector<Constant *, 16> rows;
+    for (const LibraryCode &code : of_.codes) {
+      llvm::SmallVector<Constant *, 4> each;
+      for (const CodeSite &one : code.sites()) each.push_back(site(one));
+      rows.push_back(
+          ConstantMaker::structure({make_.array(each), count(each.size()), make_.number(kRoom)}));
+    }
+    return make_.array(rows);
   }
 
   llvm::Module &module_;
@@ -369,7 +401,8 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> makeTables(const Library &library,
     table->setName(tableSymbol(library, kernel));
     table->setLinkage(llvm::GlobalValue::ExternalLinkage);
     table->setVisibility(llvm::GlobalValue::HiddenVisibility);
-    emitFunction(module, symbol, kernel, table, aot::kLaunchSymbol);
+    emitFunction(module, symbol, kernel, table,
+                 kernel.mayObserve() ? aot::kObservingLaunchSymbol : aot::kLaunchSymbol);
     if (kernel.takesArrays())
       emitFunction(module, symbol + kDlpackSuffix, kernel, table, aot::kDlpackLaunchSymbol);
   });

@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace imbrex::launching {
+struct ObservationSite;
+}
+
 /// What a library of kernels consists of besides code: constants, which backend/package/archive
 /// writes into object files, and runtime/aot reads. Both sides count on this very layout, so that a
 /// change of it changes kLaunchSymbol, which every library refers to, and libraries of another
@@ -13,7 +17,9 @@ namespace imbrex::aot {
 /// `int (const KernelRow *, const imbrex_stream *, const imbrex_grid *, const void *const *)`: the
 /// last are the arguments.
 inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_3";
-/// The same, where all that has memory comes as an imbrex_dltensor.
+/// The same of a kernel that prints or asserts, or a configuration of which does.
+inline constexpr const char *kObservingLaunchSymbol = "imbrex_aot_launch_observing_3";
+/// The same of either, where all that has memory comes as an imbrex_dltensor.
 inline constexpr const char *kDlpackLaunchSymbol = "imbrex_aot_launch_dlpack_3";
 
 /// `int (const KernelRow *const *, std::int64_t count, const imbrex_stream *)`
@@ -26,7 +32,7 @@ inline constexpr std::size_t kMostAxes = 5;
 inline constexpr std::size_t kMostParameters = 32, kMostWords = 512, kMostArgumentBytes = 4352;
 
 /// What is passed for one parameter of a GPU's kernel (lower::WordKind).
-enum class WordKind : std::uint8_t { Scalar, Pointer, Extent, Stride, BoxMap };
+enum class WordKind : std::uint8_t { Scalar, Pointer, Extent, Stride, BoxMap, Observations };
 
 struct WordRow {
   WordKind kind;
@@ -194,7 +200,31 @@ struct KernelRow {
   std::int32_t parameterCount;
   std::int32_t codeCount;
   std::int32_t tunedCount;
+  bool isObserving; ///< It is the first member of an ObservingKernelRow.
 };
 static_assert(sizeof(KernelRow) == 112);
+
+/// Where code prints and asserts.
+struct SitesRow {
+  const launching::ObservationSite *sites; ///< By the numbers that the code has for them.
+  std::int32_t count;
+  std::int32_t room; ///< Words that a launch on a GPU gives to records of prints.
+};
+static_assert(sizeof(SitesRow) == 16);
+
+/// A kernel that prints or asserts.
+struct ObservingKernelRow {
+  KernelRow kernel;
+  const SitesRow *sites; ///< Of each of its codes.
+};
+static_assert(sizeof(ObservingKernelRow) == 120);
+
+/// Null where the code prints and asserts nothing.
+inline const SitesRow *sitesOf(const KernelRow &kernel, const CodeRow &code) {
+  if (!kernel.isObserving) return nullptr;
+  const SitesRow *const all = reinterpret_cast<const ObservingKernelRow &>(kernel).sites;
+  const SitesRow &sites = all[&code - kernel.codes];
+  return sites.count > 0 ? &sites : nullptr;
+}
 
 } // namespace imbrex::aot

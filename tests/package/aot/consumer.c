@@ -1,6 +1,7 @@
 #include "consumer.h"
 
 #include "app.h"
+#include "telling.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,4 +64,20 @@ int launch_from_c(void) {
                 "the argument 'a' of 'add', view<const f32, 1>, is a null pointer") != 0
              ? failed("another text")
              : 0;
+}
+
+static void say(int status) {
+  printf("%d: %s\n", status, status == IMBREX_OK ? "" : imbrex_error_text());
+}
+
+int tell_from_c(void) {
+  static float x[4] = {1, 2.5f, -0.0f, 1e10f};
+  static int32_t n[4];
+  const imbrex_stream host = {IMBREX_HOST, 0, NULL};
+  const imbrex_grid one = {1, 1, 1};
+  const imbrex_array numbers = {x, {4}, {1}}, counts = {n, {4}, {1}};
+  say(telling_told(&host, &one, &numbers, 2e10f));
+  say(telling_told(&host, &one, &numbers, 3));
+  say(telling_counted(&host, &counts, 10));
+  return n[3] == 10 ? 0 : 1;
 }

@@ -205,8 +205,10 @@ void keepMemory() {
 
 } // namespace
 
-/// With a word behind its name it launches once, and says what the log has to say.
-int main(int count, char **) {
+/// With `log` behind its name it launches once, and says what the log has to say; with `told` it
+/// launches what prints.
+int main(int count, char **words) {
+  if (count > 1 && std::string_view(words[1]) == "told") return tell_from_c();
   if (count > 1) {
     passArrays();
     return failures;

@@ -1,5 +1,6 @@
 #include "app.hpp"
 #include "tests/package/aot/checks.h"
+#include "tests/package/aot/seen_log.h"
 #include "tests/run/runtime/fake_driver.h"
 #include "tests/run/runtime/made_context.h"
 
@@ -31,22 +32,8 @@ stream_ref gpu(int number) {
   return FAKE_IS_CUDA ? stream_ref::cuda(number) : stream_ref::hip(number);
 }
 
-/// What the log has, of the whole program.
-std::vector<std::string> lines;
-
-[[maybe_unused]] const bool isLogKept = [] {
-  setenv("IMBREX_LOG", "device:info,load:info", 1);
-  imbrex_set_log_receiver(
-      [](std::int32_t level, const char *topic, const char *text, void *own) {
-        static_cast<std::vector<std::string> *>(own)->push_back(std::to_string(level) + " " +
-                                                                topic + ": " + text);
-      },
-      &lines);
-  return true;
-}();
-
 bool isLogged(const std::string &beginning) {
-  return std::ranges::any_of(lines,
+  return std::ranges::any_of(logLines,
                              [&](const std::string &line) { return line.starts_with(beginning); });
 }
 
@@ -105,9 +92,9 @@ TEST_CASE("each device gets the code that is made for it, the next best, or an e
   const auto isHosts = [](const std::string &line) {
     return line.starts_with("3 load: kernel=add library=app device=host code=");
   };
-  CHECK(std::ranges::count_if(lines, isHosts) == 1);
+  CHECK(std::ranges::count_if(logLines, isHosts) == 1);
   check(app::add(stream_ref::host(), 1, here, here, here));
-  CHECK(std::ranges::count_if(lines, isHosts) == 1);
+  CHECK(std::ranges::count_if(logLines, isHosts) == 1);
   const status none = Arrays(gpu(2)).add(gpu(2));
   CHECK(none.code() == IMBREX_NO_CODE);
   CHECK(std::string(none.message()) == "the library 'app' has no code of 'add' for " +

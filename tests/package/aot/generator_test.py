@@ -42,9 +42,6 @@ def refuses(name, wanted, targets="host", *options):
 
 
 def test_refusals():
-    told = "wrong/told.cpp"
-    refuses("told", f"{told}:11: error: 'talk' prints, which kernels compiled ahead of time can't do yet")
-    refuses("told", f"{told}:12: error: 'talk' asserts,")
     refuses("twice", "wrong/second.cpp:3: error: two functions of the library would be called 'clear'")
     refuses("twice", "wrong/second.cpp:4: error: two functions of the library would be called 'clear_dlpack'")
     refuses("named", "wrong/named.cpp:4: error: '2' is no name")
@@ -134,6 +131,25 @@ def test_tuning():
             expect("int large_load(" in seen["large.h"] and "namespace large {" in seen["large.hpp"], "the loader")
 
 
+def test_telling():
+    """What prints and asserts is named by its file alone, and asks for a runtime that can tell it."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = pathlib.Path(folder, "libtelling.a")
+        seen = {}
+        for options in (), ("--line-info",):
+            done = generate("telling", folder, "sm_80,gfx942,host", "--ptx-only", *options)
+            expect(done.returncode == 0 and not done.stderr, done.stderr)
+            seen[options] = archive.read_bytes()
+            sections = output(OPTIONS.readelf, "-SW", archive)
+            expect(".init_array" not in sections and ".ctors" not in sections, "nothing runs by itself")
+        for options, is_whole in ((), False), (("--line-info",), True):
+            expect(b"telling_kernels.h:16\0" in seen[options], "the line of an assert")
+            expect((b"/telling_kernels.h:16\0" in seen[options]) == is_whole, f"its folder, {options}")
+        expect(b"imbrex_aot_launch_observing_" in seen[()], "the launch of what prints")
+        generate("app", folder, "host")
+        expect(b"observing" not in pathlib.Path(folder, "libapp.a").read_bytes(), "the launch of what does not")
+
+
 def test_consumer():
     needed = output(OPTIONS.readelf, "-d", OPTIONS.consumer)
     for word in "LLVM", "libcuda", "libamdhip", "boost":
@@ -143,4 +159,5 @@ def test_consumer():
 test_refusals()
 test_files()
 test_tuning()
+test_telling()
 test_consumer()

@@ -4,8 +4,8 @@
 /* What C programs, and other languages, need to launch kernels that were compiled ahead of time.
    The functions of a library of kernels are in the header that was made with it; they and those
    below that give an int give an imbrex_status, and imbrex_error_text says what was wrong. None of
-   them throws or aborts, and nothing is printed but the log. Any number of threads may call them at
-   once. */
+   them throws or aborts, and nothing is printed but the log and what kernels print. Any number of
+   threads may call them at once. */
 
 #include <stdint.h>
 
@@ -22,9 +22,10 @@ typedef enum imbrex_status {
   IMBREX_NO_DEVICE = 2,    /* no driver, or no such device */
   IMBREX_NO_CODE = 3,      /* the library has no code that the device runs */
   IMBREX_REFUSED = 4,      /* the driver's own error */
-  IMBREX_CAPTURED = 5,     /* a stream is being captured, and the kernel is not loaded yet */
+  IMBREX_CAPTURED = 5,     /* a stream is being captured, and the kernel is not loaded, or prints */
   IMBREX_NO_MEMORY = 6,
-  IMBREX_UNMET = 7 /* what the kernel requires of its arguments */
+  IMBREX_UNMET = 7,   /* what the kernel requires of its arguments */
+  IMBREX_ASSERTED = 8 /* an assert of the kernel failed; what it stored before stays stored */
 } imbrex_status;
 
 /* What the last function that failed on this thread has to say; empty where none has. Good until
@@ -51,7 +52,8 @@ typedef struct imbrex_stream {
 } imbrex_stream;
 
 /* A launch of a kernel of a library, as a hook sees it: when it begins, and when it is in its
-   stream (on the host: has ended) or was refused. The names are good during the call. */
+   stream (on the host, and where the kernel prints or asserts: has ended) or was refused. The names
+   are good during the call. */
 typedef struct imbrex_launch {
   const char *kernel, *library;
   imbrex_stream on;
