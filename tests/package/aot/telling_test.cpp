@@ -1,3 +1,4 @@
+#include "llvm/Support/Compiler.h"
 #include "telling.h"
 #include "telling.hpp"
 #include "telling_kernels.h"
@@ -9,12 +10,29 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <sstream>
 #include <thread>
 #include <utility>
 
 /// Launches of kernels that print and assert, beside those by jit.
+
+namespace {
+
+std::atomic<bool> isShortOfMemory = false;
+
+} // namespace
+
+#if !LLVM_ADDRESS_SANITIZER_BUILD && !LLVM_THREAD_SANITIZER_BUILD
+extern "C" void *__libc_malloc(std::size_t bytes); // NOLINT(bugprone-reserved-identifier): glibc's
+/// Has no memory for the lines of large tiles, if that is wanted.
+extern "C" __attribute__((visibility("default"))) void *malloc(std::size_t bytes) {
+  constexpr std::size_t kLarge = 60'000;
+  return isShortOfMemory && bytes > kLarge ? nullptr : __libc_malloc(bytes);
+}
+#endif
+
 namespace imbrex::aot_tests {
 namespace {
 
@@ -264,6 +282,54 @@ TEST_CASE("prints that find no room are told of, and the launch is well") {
   CHECK(std::ranges::count(jitted, '\n') == 127);
   REQUIRE(byJit.size() == 1);
   CHECK(std::ranges::count(logLines, byJit[0]) == 1);
+}
+
+#if !LLVM_ADDRESS_SANITIZER_BUILD && !LLVM_THREAD_SANITIZER_BUILD
+TEST_CASE("who has no memory for what a launch prints is told so") {
+  Fake fake(trace(aot_kernels::flooding{}));
+  const auto x = on(kGpu, std::vector<std::int32_t>(4));
+  std::vector<std::int32_t> here(4);
+  const std::size_t memory = fake.driver.memory.size();
+  const auto onGpu = [&] {
+    return telling::flooding(kGpu, 4, array<std::int32_t, 1>(x.data(), {4}));
+  };
+  const auto onHost = [&] { return telling::flooding(stream_ref::host(), 4, here); };
+  const auto play = fake.driver.device;
+  fake.driver.device = [&](const fake::SeenLaunch &launch) {
+    const int error = play(launch);
+    isShortOfMemory = true;
+    return error;
+  };
+  CapturedOutput captured;
+  const status there = onGpu();
+  const std::string said = there.message();
+  const status shortHere = onHost();
+  isShortOfMemory = false;
+  CHECK(captured.finish() == "");
+  CHECK(there.code() == IMBREX_NO_MEMORY);
+  CHECK(said == "there is no memory to launch 'flooding'");
+  CHECK(fake.driver.memory.size() == memory);
+  checkRefused(shortHere, IMBREX_NO_MEMORY,
+               "there is no memory to tell what 'flooding' prints and asserts");
+  fake.driver.device = play;
+  const std::string text = printedBy([&] { check(onGpu()), check(onHost()); });
+  CHECK(std::ranges::count(text, '\n') == 8);
+}
+#endif
+
+TEST_CASE("codes of one kernel have prints of their own") {
+  const auto launch = [](const stream_ref &stream, f32 *x, std::int64_t stride) {
+    return printedBy([&] { check(telling::spread(stream, 1, array<f32, 1>(x, {16}, {stride}))); });
+  };
+  const std::string apart = "[pid 0,0,0] apart by: 2\n[pid 0,0,0] so many: 16\n";
+  const std::string adjoining = "[pid 0,0,0] so many: 16\n";
+  const Fake fake(trace(aot_kernels::spread{}));
+  const auto x = on(kGpu, std::vector<f32>(32));
+  std::vector<f32> here(32);
+  CHECK(launch(kGpu, x.data(), 2) == apart);
+  CHECK(launch(kGpu, x.data(), 1) == adjoining);
+  CHECK(launch(stream_ref::host(), here.data(), 2) == apart);
+  CHECK(launch(stream_ref::host(), here.data(), 1) == adjoining);
 }
 
 TEST_CASE("threads that launch one kernel at once have each their own lines and errors") {
