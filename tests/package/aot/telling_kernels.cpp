@@ -7,7 +7,6 @@ using namespace imbrex::aot_kernels;
 IMBREX_KERNEL(told, told{});
 IMBREX_KERNEL(shown, shown{});
 IMBREX_KERNEL(flooding, flooding{});
-IMBREX_KERNEL(spread, spread{});
 // telling.json says that numbers from 10 on are printed.
 IMBREX_KERNEL(counted, counted<false>{});
 IMBREX_KERNEL_CONFIG(counted, loud, counted<true>{});

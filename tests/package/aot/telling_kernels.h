@@ -44,17 +44,6 @@ struct flooding {
   }
 };
 
-/// Its code for elements that adjoin has one print less, so that the other has another number
-/// there.
-struct spread {
-  static constexpr names parameters{"x"};
-  void operator()(view<f32, 1> x) const {
-    IMBREX_IF(x.stride(0) != 1) { device_print("apart by", x.stride(0)); }
-    device_print("so many", x.extent(0));
-    x[box<4>(0)] = zeros<f32, 4>();
-  }
-};
-
 /// Stores n, and prints it where the configuration is loud.
 template <bool IsLoud>
 struct counted {

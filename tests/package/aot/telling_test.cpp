@@ -317,21 +317,6 @@ TEST_CASE("who has no memory for what a launch prints is told so") {
 }
 #endif
 
-TEST_CASE("codes of one kernel have prints of their own") {
-  const auto launch = [](const stream_ref &stream, f32 *x, std::int64_t stride) {
-    return printedBy([&] { check(telling::spread(stream, 1, array<f32, 1>(x, {16}, {stride}))); });
-  };
-  const std::string apart = "[pid 0,0,0] apart by: 2\n[pid 0,0,0] so many: 16\n";
-  const std::string adjoining = "[pid 0,0,0] so many: 16\n";
-  const Fake fake(trace(aot_kernels::spread{}));
-  const auto x = on(kGpu, std::vector<f32>(32));
-  std::vector<f32> here(32);
-  CHECK(launch(kGpu, x.data(), 2) == apart);
-  CHECK(launch(kGpu, x.data(), 1) == adjoining);
-  CHECK(launch(stream_ref::host(), here.data(), 2) == apart);
-  CHECK(launch(stream_ref::host(), here.data(), 1) == adjoining);
-}
-
 TEST_CASE("threads that launch one kernel at once have each their own lines and errors") {
   const Fake fake(trace(aot_kernels::told{}));
   constexpr int kThreads = 4, kLaunches = 6;
