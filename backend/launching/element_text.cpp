@@ -53,8 +53,9 @@ Number read(std::string_view text) {
   return error == std::errc{} ? value : std::numeric_limits<Number>::infinity();
 }
 
-/// Whether the decimal is nearest to the code of its form, ties to even. Those of more than 16 bits
-/// are read at once; of others what lies halfway between two is a double.
+/// Whether the decimal, of the value of a code, is nearer to it than to any other. Those of more
+/// than 16 bits are read at once. Of others what lies halfway between two is a double, and never
+/// what a decimal of theirs is read as, so that nothing is said of ties.
 bool readsBack(const NumberForm &form, std::string_view text, double value, std::uint64_t code) {
   if (form.bits == 32) return read<float>(text) == static_cast<float>(value);
   const double number = read<double>(text);
@@ -62,8 +63,7 @@ bool readsBack(const NumberForm &form, std::string_view text, double value, std:
   const double here = std::abs(value), there = std::abs(number);
   const double low = (magnitudeOf(form, code - 1) + here) / 2;
   const double high = (here + magnitudeOf(form, code + 1)) / 2;
-  const bool isTie = there == low || there == high;
-  return (low < there && there < high) || (isTie && (code & 1) == 0);
+  return low < there && there < high;
 }
 
 std::string floatText(const NumberForm &form, std::uint64_t bits) {

@@ -146,6 +146,13 @@ def test_telling():
             expect(b"telling_kernels.h:16\0" in seen[options], "the line of an assert")
             expect((b"/telling_kernels.h:16\0" in seen[options]) == is_whole, f"its folder, {options}")
         expect(b"imbrex_aot_launch_observing_" in seen[()], "the launch of what prints")
+        # Also where it is a configuration that prints.
+        table = pathlib.Path(folder, "table.json")
+        table.write_text(json.dumps({"counted": [{"where": {"n": 1}, "config": "loud"}]}))
+        for options, is_observing in ((), False), (("--tuned", str(table)), True):
+            expect(generate("telling", folder, "host", *options).returncode == 0, "a table")
+            member = subprocess.run([OPTIONS.ar, "p", archive, "telling_counted.o"], check=True, capture_output=True).stdout
+            expect((b"observing" in member) == is_observing, f"the launch of what may print, {options}")
         generate("app", folder, "host")
         expect(b"observing" not in pathlib.Path(folder, "libapp.a").read_bytes(), "the launch of what does not")
 

@@ -167,6 +167,16 @@ TEST_CASE("an assert that fails is a status, and its text that of jit behind lin
   again.finish();
 }
 
+TEST_CASE("no further blocks begin on the host when an assert has failed") {
+  constexpr std::int64_t kBlocks = 4096;
+  std::vector<f32> x(4 * kBlocks);
+  // Each thread stops at the end of its first range, of which it would have taken eight.
+  const std::string text = printedBy([&] {
+    CHECK(telling::told(stream_ref::host(), kBlocks, x, -1.0F).code() == IMBREX_ASSERTED);
+  });
+  CHECK(std::ranges::count(text, '\n') <= kBlocks / 4);
+}
+
 TEST_CASE("launches of what prints are never made again unseen") {
   Fake fake(trace(aot_kernels::told{}));
   const auto x = on(kGpu, std::vector<f32>(4));
