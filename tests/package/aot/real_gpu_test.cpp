@@ -1,12 +1,15 @@
 #include "app.hpp"
+#include "telling.hpp"
 #include "tests/package/aot/checks.h"
 #include "tests/package/aot/device_launches.h"
 #include "tests/run/runtime/cuda_graphs.h"
+#include "tests/support/captured_output.h"
 
 #include <doctest/doctest.h>
 
 #include <cstdio>
 #include <optional>
+#include <string>
 #include <thread>
 #include <tuple>
 
@@ -145,6 +148,34 @@ void compareTables(const stream_ref &gpu) {
     }
 }
 
+/// Blocks that print and assert: on the host one after the other.
+void compareTelling(const stream_ref &gpu) {
+  constexpr std::int64_t kBlocks = 50;
+  Twin<f32> x(gpu, random<f32>(4 * kBlocks, 6));
+  std::string here, there, failed;
+  for (std::int64_t block = 0; block < kBlocks; ++block) {
+    testing::CapturedOutput captured;
+    check(telling::told(stream_ref::host(), 1,
+                        array<f32, 1>(x.dataOn(stream_ref::host()) + 4 * block, {4}), 3));
+    std::string line = captured.finish();
+    here += line.replace(0, line.find(']'), "[pid " + std::to_string(block) + ",0,0");
+  }
+  const array<f32, 1> all(x.dataOn(gpu), {4 * kBlocks});
+  {
+    testing::CapturedOutput captured;
+    check(telling::told(gpu, kBlocks, all, 3));
+    there = captured.finish();
+  }
+  CHECK(there == here);
+  x.checkAlike();
+  testing::CapturedOutput captured;
+  const status came = telling::told(gpu, 1, all, -3); // all are more
+  captured.finish();
+  CHECK(came.code() == IMBREX_ASSERTED);
+  CHECK(std::string(came.message()).find(" of block [0, 0, 0]: less than the most") !=
+        std::string::npos);
+}
+
 void compareWithHost(const stream_ref &gpu) {
   const auto queue = streamOn(gpu);
   if (!queue) return;
@@ -153,6 +184,7 @@ void compareWithHost(const stream_ref &gpu) {
   compareProducts(*queue);
   compareNumbers(*queue);
   compareTables(*queue);
+  compareTelling(*queue);
   launchInAnyOrder(*queue, 5, 2000);
 }
 
@@ -226,6 +258,7 @@ TEST_CASE("the cuda device runs a library's launches from a graph") {
   REQUIRE(graphs.begin(stream.handle, kStrict) == 0);
   for (int i = 0; i < kLaunches; ++i)
     check(app::add(stream, cdiv(std::int64_t{kSize}, 1024), one, read, written));
+  CHECK(telling::told(stream, 1, written, 3).code() == IMBREX_CAPTURED);
   void *graph = nullptr, *executable = nullptr;
   REQUIRE(graphs.end(stream.handle, &graph) == 0);
   CHECK(contentOf(sum) == ones); // nothing has run
