@@ -248,7 +248,7 @@ private:
   }
 
   Loaded loadCode(const std::string &code, const lower::KernelInterface &interface) const {
-    return gpu_.load(code, interface.name, interface.bytesAtLaunch);
+    return gpu_.load(code, interface.name, {.sharedBytes = interface.bytesAtLaunch});
   }
 
   /// What another process, or this one before, has compiled; null where there is nothing, or the

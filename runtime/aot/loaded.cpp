@@ -137,7 +137,7 @@ private:
     driver::LoadStep at{};
     std::string log;
     const int error = gpu_.load(static_cast<const char *>(code.image), code.symbol,
-                                code.sharedBytes, slot.module, at, log);
+                                {.sharedBytes = code.sharedBytes}, slot.module, at, log);
     if (error != 0) return failToLoad(code, error, log);
     logLoaded(kernel_, code, gpu_.description().c_str());
     slot.isLoaded.store(true, std::memory_order_release);

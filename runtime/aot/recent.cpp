@@ -253,7 +253,7 @@ void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
   keepNarrow(kept);
   kept.gpu = &gpu;
   kept.module = ready.module;
-  kept.launch.keep(launch, gpu.vendor());
+  kept.launch.keep(launch, gpu);
   kept.loaded = loaded;
 }
 

@@ -51,12 +51,12 @@ Failure<Diagnostic> SupportedGpu::refused(std::string_view what, int error) cons
 
 Result<std::unique_ptr<LoadedKernel>> SupportedGpu::load(const std::string &code,
                                                          const std::string &symbol,
-                                                         std::int32_t sharedBytes) const {
+                                                         const KernelNeeds &needs) const {
   auto made = std::make_unique<LoadedKernel>(*this, symbol, code);
   driver::LoadStep at = driver::LoadStep::Load;
   std::string log;
   const int error =
-      driver_->load(made->code_.c_str(), made->name_.c_str(), sharedBytes, made->module_, at, log);
+      driver_->load(made->code_.c_str(), made->name_.c_str(), needs, made->module_, at, log);
   if (error == 0) return made;
   switch (at) {
   case driver::LoadStep::Load:
@@ -64,8 +64,13 @@ Result<std::unique_ptr<LoadedKernel>> SupportedGpu::load(const std::string &code
                    error);
   case driver::LoadStep::Find: return refused("find '" + symbol + "' in its code", error);
   case driver::LoadStep::AllowShared:
-    return refused(
-        "give '" + symbol + "' " + std::to_string(sharedBytes) + " bytes of shared memory", error);
+    return refused("give '" + symbol + "' " + std::to_string(needs.sharedBytes) +
+                       " bytes of shared memory",
+                   error);
+  case driver::LoadStep::AllowCluster:
+    return refused("let '" + symbol + "' have clusters of " + std::to_string(needs.clusterBlocks) +
+                       " blocks",
+                   error);
   }
   IMBREX_UNREACHABLE("step of a load");
 }

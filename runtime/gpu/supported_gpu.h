@@ -17,7 +17,7 @@ namespace imbrex::gpu {
 
 class SupportedGpu;
 
-using driver::BoxMapBytes, driver::Launch, driver::MemoryOwner;
+using driver::BoxMapBytes, driver::KernelNeeds, driver::Launch, driver::MemoryOwner;
 static_assert(sizeof(BoxMapBytes) == lower::BoxMap::kBytes);
 
 /// A kernel that a GPU has loaded; unloaded with this.
@@ -62,7 +62,7 @@ public:
       : driver_(std::move(opened)), code_(code) {}
 
   const SuitableCode &code() const { return code_; }
-  const driver::Vendor &vendor() const { return driver_->vendor(); }
+  const driver::Gpu &driver() const { return *driver_; }
   /// What the driver calls its kind, as package::memberFor takes it.
   const std::string &driversName() const { return driver_->kind(); }
   /// Whether its driver makes an image of assembly.
@@ -70,10 +70,9 @@ public:
   /// "cuda:0 (NVIDIA H100 PCIe, sm_90)"
   const std::string &description() const { return driver_->description(); }
 
-  /// `code` is an image, or assembly that the driver assembles, of a kernel that launches give as
-  /// many bytes of shared memory. The error has the driver's log.
+  /// `code` is an image, or assembly that the driver assembles. The error has the driver's log.
   Result<std::unique_ptr<LoadedKernel>> load(const std::string &code, const std::string &symbol,
-                                             std::int32_t sharedBytes = 0) const;
+                                             const KernelNeeds &needs = {}) const;
   /// Launch a kernel, and wait for nothing: what goes wrong later is an error of `await`.
   Result<void> start(const LoadedKernel &kernel, const Launch &launch) const;
   /// The same of one that was kept.

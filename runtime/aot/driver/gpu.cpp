@@ -8,8 +8,6 @@
 namespace imbrex::driver {
 namespace {
 
-constexpr int kNotSupported = 801; // cuda.h: CUDA_ERROR_NOT_SUPPORTED; hipErrorNotSupported
-
 /// Whether an error is one of contexts and what belongs to them: then nothing has been done.
 bool isOfContexts(int error) {
   // cuda.h: CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_INVALID_HANDLE
@@ -66,25 +64,30 @@ int Gpu::loadModule(void *&module, const char *code, std::string &log) const {
   return error;
 }
 
-int Gpu::loadHere(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
+int Gpu::allow(const KernelNeeds &needs, void *function, LoadStep &at) const {
+  at = LoadStep::AllowShared;
+  if (needs.sharedBytes > 0)
+    if (const int error = allowShared(function, needs.sharedBytes); error != 0) return error;
+  at = LoadStep::AllowCluster;
+  return needs.clusterBlocks > 1 ? allowCluster(function, needs.clusterBlocks) : 0;
+}
+
+int Gpu::loadHere(const char *code, const char *symbol, const KernelNeeds &needs, Module &made,
                   LoadStep &at, std::string &log) const {
   at = LoadStep::Load;
   int error = loadModule(made.module, code, log);
   if (error != 0) return error;
   at = LoadStep::Find;
   error = driver().findKernel(&made.function, made.module, symbol);
-  if (error == 0 && sharedBytes > 0) {
-    at = LoadStep::AllowShared;
-    error = allowShared(made.function, sharedBytes);
-  }
+  if (error == 0) error = allow(needs, made.function, at);
   if (error != 0) driver().unloadModule(std::exchange(made, {}).module);
   return error;
 }
 
 class LoadedElsewhere {
 public:
-  LoadedElsewhere(const char *code, const char *symbol, std::int32_t sharedBytes)
-      : code_(code), symbol_(symbol), sharedBytes_(sharedBytes) {}
+  LoadedElsewhere(const char *code, const char *symbol, const KernelNeeds &needs)
+      : code_(code), symbol_(symbol), needs_(needs) {}
 
   /// The function in a context, which `load` loads there if it has not been.
   template <class Load>
@@ -93,7 +96,7 @@ public:
     const auto known = std::ranges::find_if(
         functions_, [&](const InContext &one) { return one.context == context && one.id == id; });
     if (known != functions_.end()) return function = known->function, 0;
-    if (const int error = load(code_, symbol_, sharedBytes_, function); error != 0) return error;
+    if (const int error = load(code_, symbol_, needs_, function); error != 0) return error;
     functions_.push_back({context, id, function});
     return 0;
   }
@@ -106,13 +109,13 @@ private:
   };
 
   const char *const code_, *const symbol_;
-  const std::int32_t sharedBytes_;
+  const KernelNeeds needs_;
   std::mutex mutex_;
   std::vector<InContext> functions_;
 };
 
 int Gpu::findElsewhere(const Module &module, void *context, void *stream, void *&function) const {
-  const auto load = [&](const char *code, const char *symbol, std::int32_t sharedBytes,
+  const auto load = [&](const char *code, const char *symbol, const KernelNeeds &needs,
                         void *&loaded) {
     constexpr int kCaptureUnsupported = 900; // cuda.h: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
     int isCaptured = 0;
@@ -121,20 +124,20 @@ int Gpu::findElsewhere(const Module &module, void *context, void *stream, void *
     Module made;
     LoadStep at{};
     std::string log;
-    const int error = loadHere(code, symbol, sharedBytes, made, at, log);
+    const int error = loadHere(code, symbol, needs, made, at, log);
     loaded = made.function;
     return error;
   };
   return module.elsewhere->find(context, idOf(context), function, load);
 }
 
-int Gpu::load(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
+int Gpu::load(const char *code, const char *symbol, const KernelNeeds &needs, Module &made,
               LoadStep &at, std::string &log) const {
   made = {};
   const int error = entering({.isPrimary = true}, [&](const Entered &) {
-    return loadHere(code, symbol, sharedBytes, made, at, log);
+    return loadHere(code, symbol, needs, made, at, log);
   });
-  if (error == 0) made.elsewhere = new LoadedElsewhere(code, symbol, sharedBytes);
+  if (error == 0) made.elsewhere = new LoadedElsewhere(code, symbol, needs);
   return error;
 }
 
@@ -154,7 +157,7 @@ void Gpu::unload(const Module &module) const {
 
 // --- launches ---
 
-void LaunchWords::set(const Launch &launch, const Vendor &vendor) {
+void LaunchWords::set(const Launch &launch, const Gpu &gpu) {
   // The words by which the two parts of the list are known, the same for both vendors: cuda.h,
   // CU_LAUNCH_PARAM_BUFFER_POINTER; hip_runtime_api.h, HIP_LAUNCH_PARAM_BUFFER_POINTER.
   constexpr std::uintptr_t kBuffer = 1, kSize = 2;
@@ -162,16 +165,38 @@ void LaunchWords::set(const Launch &launch, const Vendor &vendor) {
   threads_ = static_cast<unsigned>(launch.threads);
   sharedBytes_ = static_cast<unsigned>(launch.sharedBytes);
   bytes_ = launch.arguments.size();
-  list_ = {reinterpret_cast<void *>(kBuffer), const_cast<std::byte *>(launch.arguments.data()),
-           reinterpret_cast<void *>(kSize), &bytes_, reinterpret_cast<void *>(vendor.endOfLaunch)};
-  const bool isList = launch.each.empty();
+  list_ = {reinterpret_cast<void *>(kBuffer),
+           const_cast<std::byte *>(launch.arguments.data()),
+           reinterpret_cast<void *>(kSize),
+           &bytes_,
+           reinterpret_cast<void *>(gpu.vendor().endOfLaunch),
+           this};
+  attributes_ = launch.attributes;
+  gpu_ = &gpu;
+  const bool isList = launch.each.empty(), isPlain = !attributes_.areAny();
+  call_ = isPlain ? gpu.driver().launch : &Gpu::callAttributed;
   each_ = isList ? nullptr : const_cast<void **>(launch.each.data());
-  extra_ = isList ? list_.data() : nullptr;
+  extra_ = isList || !isPlain ? list_.data() : nullptr;
 }
 
-inline int Gpu::hand(void *function, const LaunchWords &words, void *stream) const {
-  return driver().launch(function, words.grid_[0], words.grid_[1], words.grid_[2], words.threads_,
-                         1, 1, words.sharedBytes_, stream, words.each_, words.extra_);
+inline int Gpu::hand(void *function, const LaunchWords &words, void *stream) {
+  return words.call_(function, words.grid_[0], words.grid_[1], words.grid_[2], words.threads_, 1, 1,
+                     words.sharedBytes_, stream, words.each_, words.extra_);
+}
+
+/// Called as a driver's function is; the list leads back to the words.
+int Gpu::callAttributed(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                        unsigned blockX, unsigned /*blockY*/, unsigned /*blockZ*/,
+                        unsigned sharedBytes, void *stream, void **each, void **list) {
+  const auto &words = *static_cast<const LaunchWords *>(list[LaunchWords::kOwn]);
+  return words.gpu_->launchAttributed({.function = function,
+                                       .grid = {gridX, gridY, gridZ},
+                                       .threads = blockX,
+                                       .sharedBytes = sharedBytes,
+                                       .stream = stream,
+                                       .each = each,
+                                       .extra = each == nullptr ? list : nullptr,
+                                       .attributes = words.attributes_});
 }
 
 int Gpu::enqueue(const Module &kernel, const LaunchWords &words, void *stream,
@@ -185,7 +210,7 @@ int Gpu::enqueue(const Module &kernel, const LaunchWords &words, void *stream,
 
 int Gpu::start(const Module &kernel, const Launch &launch) const {
   LaunchWords words;
-  words.set(launch, vendor());
+  words.set(launch, *this);
   return startElsewhere(kernel, words, launch.stream);
 }
 
@@ -226,7 +251,7 @@ int Gpu::timeOf(std::int32_t times, double &milliseconds, Action action) const {
 int Gpu::time(const Module &kernel, const Launch &launch, std::int32_t times,
               double &milliseconds) const {
   LaunchWords words;
-  words.set(launch, vendor());
+  words.set(launch, *this);
   return timeOf(times, milliseconds, [&](const Entered &entered) {
     return enqueue(kernel, words, launch.stream, entered);
   });

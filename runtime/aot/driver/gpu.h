@@ -19,32 +19,68 @@ struct Boxes {
   void *data = nullptr;          ///< In the device's memory.
 };
 
+/// What a launch asks of the driver besides; without any of it, it is a plain one.
+struct LaunchAttributes {
+  std::array<std::int32_t, 3> cluster{1, 1, 1}; ///< Blocks of a cluster along x, y, z.
+  bool isCooperative = false;  ///< All blocks run at once, or the driver refuses the launch.
+  bool isProgrammatic = false; ///< May start before the one in front of it in its stream has ended.
+
+  std::int32_t clusterBlocks() const { return cluster[0] * cluster[1] * cluster[2]; }
+  bool areAny() const { return isCooperative || isProgrammatic || clusterBlocks() > 1; }
+};
+
 struct Launch {
   std::array<std::int32_t, 3> grid{1, 1, 1}; ///< Blocks along x, y, z.
   std::int32_t threads = 0;                  ///< Of a block.
   std::int32_t sharedBytes = 0;              ///< Of a block, besides what the code has of itself.
   std::span<const std::byte> arguments = {}; ///< Packed, as the kernel has them.
   std::span<void *const> each = {};          ///< Where each is; empty: as they lie.
+  LaunchAttributes attributes = {};          ///< With some, `each` says where arguments are.
   void *stream = nullptr;                    ///< Null: the device's default one.
 };
 
-/// A launch in the words of a driver's call, which may be kept. It leads into itself, and into the
-/// arguments.
+class Gpu;
+
+/// A launch in the words of a driver's call, which may be kept. It leads into itself, into the
+/// arguments, and to the GPU.
 class LaunchWords {
 public:
   LaunchWords() = default;
   LaunchWords(const LaunchWords &) = delete;
   LaunchWords &operator=(const LaunchWords &) = delete;
 
-  void set(const Launch &launch, const Vendor &vendor);
+  void set(const Launch &launch, const Gpu &gpu);
 
 private:
   friend class Gpu;
+  using Call = decltype(Driver::launch);
+  static constexpr std::size_t kOwn = 5; // behind the word that ends the driver's part of the list
+
+  // The driver's own, of a plain launch: to choose costs those nothing.
+  Call call_ = nullptr;
   std::array<unsigned, 3> grid_{};
   unsigned threads_ = 0, sharedBytes_ = 0;
-  void **each_ = nullptr, **extra_ = nullptr; // one of them
+  void **each_ = nullptr, **extra_ = nullptr; // one of them, or for Gpu::callAttributed both
   std::size_t bytes_ = 0;
-  std::array<void *, 5> list_{};
+  std::array<void *, kOwn + 1> list_{};
+  LaunchAttributes attributes_;
+  const Gpu *gpu_ = nullptr;
+};
+
+/// A launch with attributes, as it is handed to the driver.
+struct AttributedLaunch {
+  void *function;
+  std::array<unsigned, 3> grid;
+  unsigned threads, sharedBytes;
+  void *stream;
+  void **each, **extra; ///< One of them.
+  const LaunchAttributes &attributes;
+};
+
+/// What a driver is told of a kernel before it is launched.
+struct KernelNeeds {
+  std::int32_t sharedBytes = 0;   ///< Of a block, that launches bring.
+  std::int32_t clusterBlocks = 1; ///< Of its launches' clusters.
 };
 
 /// What other contexts than a device's own have loaded of a module.
@@ -56,8 +92,9 @@ struct Module {
   LoadedElsewhere *elsewhere = nullptr;
 };
 
-/// What the driver refused of a load: its code, to find the kernel there, so much shared memory.
-enum class LoadStep : std::uint8_t { Load, Find, AllowShared };
+/// What the driver refused of a load: its code, to find the kernel there, so much shared memory, so
+/// large a cluster.
+enum class LoadStep : std::uint8_t { Load, Find, AllowShared, AllowCluster };
 
 /// What drivers promise of every allocation (CUDA C++ Programming Guide 13, "Device Memory
 /// Accesses"; HIP gives whole pages).
@@ -65,6 +102,8 @@ inline constexpr std::uint64_t kMemoryAlignment = 256;
 
 /// cuda.h: CUDA_ERROR_OUT_OF_MEMORY; hipErrorOutOfMemory.
 inline constexpr int kOutOfMemory = 2;
+/// cuda.h: CUDA_ERROR_NOT_SUPPORTED; hipErrorNotSupported.
+inline constexpr int kNotSupported = 801;
 
 /// Whose memory an address is in.
 struct MemoryOwner {
@@ -96,17 +135,20 @@ public:
   /// What an error says, in the driver's words.
   std::string textOf(int error) const { return describeError(driver(), error); }
 
-  /// `code` is an image, or assembly that ends with a null, of a kernel that launches give as many
-  /// bytes of shared memory. It and the symbol have to be there as long as the module: other
-  /// contexts load it when a launch in them comes. Where it fails, nothing stays loaded, `at` says
-  /// what was refused, and `log` has what the driver's assembler said.
-  int load(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
+  /// `code` is an image, or assembly that ends with a null. It and the symbol have to be there as
+  /// long as the module: other contexts load it when a launch in them comes. Where it fails,
+  /// nothing stays loaded, `at` says what was refused, and `log` has what the driver's assembler
+  /// said.
+  int load(const char *code, const char *symbol, const KernelNeeds &needs, Module &made,
            LoadStep &at, std::string &log) const;
   /// Load it in a stream's context now, if that is another one: launches that are captured can't.
   int loadFor(const Module &module, void *stream) const;
   /// What other contexts have loaded stays there as long as they do.
   void unload(const Module &module) const;
 
+  /// The driver's function that launches with these attributes want and the driver, being too old,
+  /// lacks; null where it lacks none. Such a launch is refused.
+  virtual const char *lacksFor(const LaunchAttributes & /*attributes*/) const { return nullptr; }
   /// Launch a kernel, and wait for nothing: what goes wrong later is an error of `await`.
   int start(const Module &kernel, const Launch &launch) const;
   /// The same; it takes little where the context is current already.
@@ -190,11 +232,17 @@ protected:
   virtual std::uint64_t idOf(void * /*context*/) const { return 0; }
   /// Let launches of a kernel give it so many bytes of shared memory, while the device is current.
   virtual int allowShared(void *function, std::int32_t bytes) const = 0;
+  /// The same of clusters of so many blocks.
+  virtual int allowCluster(void * /*function*/, std::int32_t /*blocks*/) const { return 0; }
+  /// Hand over a launch with attributes, while the device is current.
+  virtual int launchAttributed(const AttributedLaunch &launch) const = 0;
   /// As `describeBoxes`, while the device is current.
   virtual int makeMap(const Boxes &boxes, BoxMapBytes &map) const;
   const Driver &driver() const { return driver_; }
 
 private:
+  friend class LaunchWords;
+
   /// What `action` gives, of what was entered, or the error why nothing can be.
   template <class Action>
   int entering(const Place &place, Action action) const;
@@ -205,9 +253,13 @@ private:
   int enqueue(const Module &kernel, const LaunchWords &words, void *stream,
               const Entered &entered) const;
   int startElsewhere(const Module &kernel, const LaunchWords &words, void *stream) const;
-  int hand(void *function, const LaunchWords &words, void *stream) const;
+  static int hand(void *function, const LaunchWords &words, void *stream);
+  static int callAttributed(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                            unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
+                            void *stream, void **each, void **list);
   int loadModule(void *&module, const char *code, std::string &log) const;
-  int loadHere(const char *code, const char *symbol, std::int32_t sharedBytes, Module &made,
+  int allow(const KernelNeeds &needs, void *function, LoadStep &at) const;
+  int loadHere(const char *code, const char *symbol, const KernelNeeds &needs, Module &made,
                LoadStep &at, std::string &log) const;
   int findElsewhere(const Module &module, void *context, void *stream, void *&function) const;
 

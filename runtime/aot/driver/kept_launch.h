@@ -18,8 +18,8 @@ public:
   KeptLaunch(const KeptLaunch &) = delete; // `each` leads into the list
   KeptLaunch &operator=(const KeptLaunch &) = delete;
 
-  /// In place of what was here before, for GPUs of this vendor.
-  void keep(const Launch &launch, const Vendor &vendor);
+  /// In place of what was here before, for a GPU.
+  void keep(const Launch &launch, const Gpu &gpu);
   /// The same, in a stream, until the next call.
   const Launch &in(void *stream) {
     launch_.stream = stream;

@@ -178,7 +178,7 @@ TEST_CASE("a launch that is made again where its context is current makes nothin
     return streams.push_back(launch.stream), 0;
   };
   driver::KeptLaunch kept;
-  kept.keep({.threads = 128}, gpu->vendor());
+  kept.keep({.threads = 128}, gpu->driver());
   const MadeContext::In primary(driver, 0);
   const auto calls = [&](const char *member) { return std::ranges::count(driver.calls, member); };
   driver.calls.clear();

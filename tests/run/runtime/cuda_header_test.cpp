@@ -1,11 +1,13 @@
 // What we say of CUDA's driver against what cuda.h says, where there is one.
 
 #include "backend/lower/kernel_interface.h"
+#include "runtime/aot/driver/cuda/launch_config.h"
 #include "runtime/aot/driver/gpu.h"
 #include "tests/run/runtime/called_alike.h"
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cuda.h>
 #include <string>
 #include <type_traits>
@@ -61,6 +63,38 @@ TEST_CASE("the functions of CUDA's driver are called as cuda.h declares them") {
   static_assert(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES == 8);
   CHECK(driver::cuda().endOfLaunch == CU_LAUNCH_PARAM_END_AS_INT);
   CHECK(driver::cuda().logOption == CU_JIT_ERROR_LOG_BUFFER);
+}
+
+TEST_CASE("a launch with attributes is told as cuda.h declares it") {
+  namespace own = driver::cuda_launch;
+  using Config = own::Config;
+  using Attribute = own::Attribute;
+  static_assert(
+      areCalledAlike(static_cast<own::Launch *>(nullptr), decltype(&::cuLaunchKernelEx){}));
+  static_assert(sizeof(Config) == sizeof(CUlaunchConfig) &&
+                offsetof(Config, gridX) == offsetof(CUlaunchConfig, gridDimX) &&
+                offsetof(Config, gridZ) == offsetof(CUlaunchConfig, gridDimZ) &&
+                offsetof(Config, blockX) == offsetof(CUlaunchConfig, blockDimX) &&
+                offsetof(Config, sharedBytes) == offsetof(CUlaunchConfig, sharedMemBytes) &&
+                offsetof(Config, stream) == offsetof(CUlaunchConfig, hStream) &&
+                offsetof(Config, attributes) == offsetof(CUlaunchConfig, attrs) &&
+                offsetof(Config, attributeCount) == offsetof(CUlaunchConfig, numAttrs));
+  static_assert(sizeof(Attribute) == sizeof(CUlaunchAttribute) &&
+                alignof(Attribute) == alignof(CUlaunchAttribute) &&
+                offsetof(Attribute, id) == offsetof(CUlaunchAttribute, id) &&
+                offsetof(Attribute, value) == offsetof(CUlaunchAttribute, value));
+  static_assert(offsetof(CUlaunchAttributeValue, cooperative) == 0 &&
+                offsetof(CUlaunchAttributeValue, clusterDim.x) == 0 &&
+                offsetof(CUlaunchAttributeValue, clusterDim.y) == 4 &&
+                offsetof(CUlaunchAttributeValue, clusterDim.z) == 8 &&
+                offsetof(CUlaunchAttributeValue, programmaticStreamSerializationAllowed) == 0);
+  using Id = own::AttributeId;
+  static_assert(static_cast<int>(Id::Cooperative) == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+                static_cast<int>(Id::Cluster) == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+                static_cast<int>(Id::Programmatic) ==
+                    CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  static_assert(own::kAllowLargerClusters == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+  static_assert(CUDA_ERROR_NOT_SUPPORTED == driver::kNotSupported);
 }
 
 TEST_CASE("the functions of CUDA's driver have the names that cuda.h gives their present forms") {

@@ -185,7 +185,8 @@ TEST_CASE("a launch brings the shared memory that a block does not have without 
 
   driver.failing = "setKernelFact";
   driver.error = 1;
-  const auto refused = (*gpu)->load(codeMadeBefore(kernel, "sm_90a"), "sum", 160'000);
+  const auto refused =
+      (*gpu)->load(codeMadeBefore(kernel, "sm_90a"), "sum", {.sharedBytes = 160'000});
   REQUIRE_FALSE(refused);
   CHECK(refused.error().message == (*gpu)->description() +
                                        " refuses to give 'sum' 160000 bytes of shared memory: "

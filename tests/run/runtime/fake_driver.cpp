@@ -4,6 +4,8 @@
 
 #include "tests/run/runtime/fake_driver.h"
 
+#include "runtime/aot/driver/cuda/launch_config.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -42,14 +44,15 @@ State &state() {
   return only;
 }
 
-constexpr int kInvalidValue = 1, kInvalidImage = 200, kNoContext = 201, kInvalidHandle = 400,
-              kNotFound = 500, kNotSupported = 801;
+constexpr int kInvalidValue = 1, kTooLarge = 720, kInvalidImage = 200, kNoContext = 201,
+              kInvalidHandle = 400, kNotFound = 500, kNotSupported = 801;
 
 struct Kernel {
   const struct Module *module;
   std::string name;
   /// That a launch may bring: all of AMD's LDS, of NVIDIA's what was asked for.
   unsigned mostSharedBytes = FAKE_IS_CUDA ? 0 : 64 * 1024;
+  unsigned mostClusterBlocks = 8; ///< The same.
 };
 struct Module {
   std::string image;
@@ -143,6 +146,36 @@ int copyOut(void *to, std::uint64_t from, std::size_t bytes) {
   return 0;
 }
 
+/// Where a launch finds its arguments: in a buffer, or each.
+bool areArguments(void **parameters, void **extra) {
+  constexpr std::uintptr_t kBuffer = 1, kSize = 2, kEnd = FAKE_IS_CUDA ? 0 : 3;
+  if (parameters != nullptr) return extra == nullptr;
+  return extra == nullptr || (extra[0] == reinterpret_cast<void *>(kBuffer) &&
+                              extra[2] == reinterpret_cast<void *>(kSize) &&
+                              extra[4] == reinterpret_cast<void *>(kEnd));
+}
+
+int launch(const Kernel &of, SeenLaunch seen, void **extra) {
+  if (!isStreamOfHere(seen.stream) || !isOfHere(of.module)) return kInvalidHandle;
+  unsigned blocks = 1, clusterBlocks = 1;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    blocks *= seen.grid[axis];
+    clusterBlocks *= seen.cluster[axis];
+    if (seen.cluster[axis] == 0 || seen.grid[axis] % seen.cluster[axis] != 0) return kInvalidValue;
+  }
+  if (!areArguments(seen.each, extra) || blocks == 0 || seen.sharedBytes > of.mostSharedBytes ||
+      clusterBlocks > of.mostClusterBlocks)
+    return kInvalidValue;
+  if (seen.isCooperative && blocks > state().mostAtOnce) return kTooLarge;
+  seen.image = of.module->image;
+  seen.kernel = of.name;
+  if (extra != nullptr) {
+    const auto *first = static_cast<const std::byte *>(extra[1]);
+    seen.arguments.assign(first, first + *static_cast<std::size_t *>(extra[3]));
+  }
+  return state().device(seen);
+}
+
 int release(std::uint64_t address) {
   if (state().memory.erase(address) == 0) return kInvalidValue;
   std::free(reinterpret_cast<void *>(address));
@@ -224,30 +257,18 @@ int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, un
                 unsigned blockY, unsigned blockZ, unsigned sharedBytes, void *stream,
                 void **parameters, void **extra) {
   const Lock lock(inDriver);
-  constexpr std::uintptr_t kBuffer = 1, kSize = 2, kEnd = FAKE_IS_CUDA ? 0 : 3;
   if (const int error = enter("launch"); error != 0 || state().isQuiet) return error;
-  const auto *of = static_cast<Kernel *>(kernel);
-  const bool isPacked = parameters == nullptr;
-  if (!isStreamOfHere(stream) || !isOfHere(of->module)) return kInvalidHandle;
-  const bool isPlain = blockY == 1 && blockZ == 1 && sharedBytes <= of->mostSharedBytes;
-  const bool isList = isPacked ? extra[0] == reinterpret_cast<void *>(kBuffer) &&
-                                     extra[2] == reinterpret_cast<void *>(kSize) &&
-                                     extra[4] == reinterpret_cast<void *>(kEnd)
-                               : extra == nullptr;
-  if (!isPlain || !isList || gridX * gridY * gridZ == 0) return kInvalidValue;
-  SeenLaunch seen{.image = of->module->image,
-                  .kernel = of->name,
-                  .grid = {gridX, gridY, gridZ},
-                  .threads = blockX,
-                  .sharedBytes = sharedBytes,
-                  .arguments = {},
-                  .each = parameters,
-                  .stream = stream};
-  if (isPacked) {
-    const auto *first = static_cast<const std::byte *>(extra[1]);
-    seen.arguments.assign(first, first + *static_cast<std::size_t *>(extra[3]));
-  }
-  return state().device(seen);
+  if (blockY != 1 || blockZ != 1 || (parameters == nullptr && extra == nullptr))
+    return kInvalidValue;
+  const SeenLaunch asked{.image = {},
+                         .kernel = {},
+                         .grid = {gridX, gridY, gridZ},
+                         .threads = blockX,
+                         .sharedBytes = sharedBytes,
+                         .arguments = {},
+                         .each = parameters,
+                         .stream = stream};
+  return launch(*static_cast<Kernel *>(kernel), asked, extra);
 }
 
 int fake_synchronise(void *stream) {
@@ -394,9 +415,10 @@ int fake_destroyEvent(void *event) {
 int fake_recordEvent(void *event, void *stream) {
   const Lock lock(inDriver);
   if (!isStreamOfHere(stream) || !isOfHere(event)) return kInvalidHandle;
-  const std::vector<std::string> &calls = state().calls;
   *static_cast<std::int64_t *>(event) =
-      std::ranges::count(calls, "launch") + std::ranges::count(calls, "copyWithin");
+      std::ranges::count_if(state().calls, [](const std::string &call) {
+        return call.starts_with("launch") || call == "copyWithin";
+      });
   return enter("recordEvent");
 }
 int fake_awaitEvent(void *) {
@@ -482,6 +504,32 @@ __attribute__((visibility("default"))) int cuStreamGetCtx(void *stream, void **c
   return enter("streamContext");
 }
 #if FAKE_KNOWS_BOXES
+__attribute__((visibility("default"))) int
+cuLaunchKernelEx(const imbrex::driver::cuda_launch::Config *config, void *kernel, void **parameters,
+                 void **extra) {
+  using Id = imbrex::driver::cuda_launch::AttributeId;
+  const Lock lock(inDriver);
+  if (const int error = enter("launchWith"); error != 0 || state().isQuiet) return error;
+  if (config->blockY != 1 || config->blockZ != 1) return kInvalidValue;
+  SeenLaunch asked{.image = {},
+                   .kernel = {},
+                   .grid = {config->gridX, config->gridY, config->gridZ},
+                   .threads = config->blockX,
+                   .sharedBytes = config->sharedBytes,
+                   .arguments = {},
+                   .each = parameters,
+                   .stream = config->stream,
+                   .isPlain = false};
+  for (unsigned i = 0; i < config->attributeCount; ++i) {
+    const auto &[id, unused, value] = config->attributes[i];
+    switch (id) {
+    case Id::Cooperative: asked.isCooperative = value[0] != 0; break;
+    case Id::Programmatic: asked.isProgrammatic = value[0] != 0; break;
+    case Id::Cluster: std::copy_n(value, 3, asked.cluster.begin()); break;
+    }
+  }
+  return launch(*static_cast<Kernel *>(kernel), asked, extra);
+}
 __attribute__((visibility("default"))) int cuCtxGetId(void *context, unsigned long long *id) {
   const Lock lock(inDriver);
   const auto number = static_cast<int>(static_cast<int *>(context) - &state().devices);
@@ -509,12 +557,37 @@ __attribute__((visibility("default"))) int cuCtxPopCurrent_v2(void **context) {
 __attribute__((visibility("default"))) int cuFuncSetAttribute(void *kernel, int which, int value) {
   const Lock lock(inDriver);
   constexpr int kMostDynamicBytes = 8; // cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+  constexpr int kLargerClusters = 14;  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+  constexpr unsigned kMostClusterBlocks = 16;
   if (const int error = enter("setKernelFact"); error != 0) return error;
+  auto &of = *static_cast<Kernel *>(kernel);
+  if (which == kLargerClusters && value == 1) return of.mostClusterBlocks = kMostClusterBlocks, 0;
   if (which != kMostDynamicBytes || value < 0) return kInvalidValue;
-  static_cast<Kernel *>(kernel)->mostSharedBytes = static_cast<unsigned>(value);
+  of.mostSharedBytes = static_cast<unsigned>(value);
   return 0;
 }
 #else
+#if FAKE_KNOWS_BOXES
+__attribute__((visibility("default"))) int
+hipModuleLaunchCooperativeKernel(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ,
+                                 unsigned blockX, unsigned blockY, unsigned blockZ,
+                                 unsigned sharedBytes, void *stream, void **parameters) {
+  const Lock lock(inDriver);
+  if (const int error = enter("launchCooperative"); error != 0 || state().isQuiet) return error;
+  if (blockY != 1 || blockZ != 1 || parameters == nullptr) return kInvalidValue;
+  const SeenLaunch asked{.image = {},
+                         .kernel = {},
+                         .grid = {gridX, gridY, gridZ},
+                         .threads = blockX,
+                         .sharedBytes = sharedBytes,
+                         .arguments = {},
+                         .each = parameters,
+                         .stream = stream,
+                         .isCooperative = true,
+                         .isPlain = false};
+  return launch(*static_cast<Kernel *>(kernel), asked, nullptr);
+}
+#endif
 __attribute__((visibility("default"))) int hipGetDevicePropertiesR0600(void *properties,
                                                                        int device) {
   const Lock lock(inDriver);

@@ -25,6 +25,9 @@ struct SeenLaunch {
   std::vector<std::byte> arguments;
   void **each = nullptr;  ///< Where each argument is, if not all in the bytes.
   void *stream = nullptr; ///< That it was put into.
+  std::array<unsigned, 3> cluster{1, 1, 1};
+  bool isCooperative = false, isProgrammatic = false;
+  bool isPlain = true; ///< By the call that knows of no attributes.
 };
 
 /// What a fake of CUDA's driver makes of a view for the engine that loads boxes: all that it was
@@ -59,10 +62,11 @@ struct State {
     const auto own = isas.find(number);
     return own != isas.end() ? own->second : isa;
   }
-  bool takesImages = true; ///< Else it is too old for them.
-  bool knowsBoxes = true;  ///< Set by the test to what the library has been compiled to.
-  bool isQuiet = false;    ///< Notes nothing and runs nothing: for what a launch costs.
-  bool hasPools = true;    ///< Else there is no memory in the order of a stream.
+  bool takesImages = true;   ///< Else it is too old for them.
+  bool knowsBoxes = true;    ///< Set by the test to what the library has been compiled to.
+  bool isQuiet = false;      ///< Notes nothing and runs nothing: for what a launch costs.
+  bool hasPools = true;      ///< Else there is no memory in the order of a stream.
+  unsigned mostAtOnce = 264; ///< Blocks that the device runs at once.
 
   std::string failing; ///< A member of driver.def: behind `passing` calls, `failures` give `error`.
   int passing = 0, failures = 1;

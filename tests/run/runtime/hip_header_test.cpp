@@ -1,6 +1,7 @@
 // What we say of HIP against what its header of ROCm 6 or later says, where there is one.
 
 #include "runtime/aot/driver/gpu.h"
+#include "runtime/aot/driver/hip/launch_cooperative.h"
 #include "tests/run/runtime/called_alike.h"
 
 #include <doctest/doctest.h>
@@ -41,7 +42,9 @@ TEST_CASE("the functions of HIP are called as its header declares them") {
   static_assert(HIP_POINTER_ATTRIBUTE_MEMORY_TYPE == 2 &&
                 HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL == 9 && hipMemoryTypeDevice == 2);
   static_assert(hipErrorOutOfMemory == driver::kOutOfMemory);
-  static_assert(hipSuccess == 0 && hipErrorNotSupported == 801);
+  static_assert(hipSuccess == 0 && hipErrorNotSupported == driver::kNotSupported);
+  static_assert(areCalledAlike(static_cast<driver::HipLaunchCooperative *>(nullptr),
+                               decltype(+hipModuleLaunchCooperativeKernel){}));
   static_assert(hipStreamDefault == 0 && hipStreamCaptureStatusNone == 0);
   CHECK(reinterpret_cast<void *>(driver::hip().endOfLaunch) == HIP_LAUNCH_PARAM_END);
   CHECK(reinterpret_cast<void *>(1) == HIP_LAUNCH_PARAM_BUFFER_POINTER);

@@ -1,3 +1,4 @@
+#include "runtime/aot/driver/cuda/launch_config.h"
 #include "runtime/aot/driver/gpu.h"
 
 #include <array>
@@ -15,11 +16,14 @@ using DescribeTensor = int(void *map, int element, std::uint32_t rank, void *add
 /// cuCtxGetId, from CUDA 12.0 on as well.
 using ContextId = int(void *context, unsigned long long *id);
 
+constexpr const char *kLaunchWith = "cuLaunchKernelEx";
+
 struct CudaFunctions {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
 #include "runtime/aot/driver/cuda/own.def"
-  DescribeTensor *describeTensor = nullptr; ///< Null where the driver is too old.
-  ContextId *contextId = nullptr;           ///< The same.
+  DescribeTensor *describeTensor = nullptr;  ///< Null where the driver is too old.
+  ContextId *contextId = nullptr;            ///< The same.
+  cuda_launch::Launch *launchWith = nullptr; ///< cuLaunchKernelEx; the same.
 
   bool findIn(DriverLibrary &library) {
 #define IMBREX_OWN(member, symbol, ...)                                                            \
@@ -27,6 +31,7 @@ struct CudaFunctions {
 #include "runtime/aot/driver/cuda/own.def"
     if (!library.find("cuTensorMapEncodeTiled", describeTensor)) describeTensor = nullptr;
     if (!library.find("cuCtxGetId", contextId)) contextId = nullptr;
+    if (!library.find(kLaunchWith, launchWith)) launchWith = nullptr;
     return true;
   }
 
@@ -69,6 +74,9 @@ public:
   }
 
   bool knowsBoxes() const override { return own_.describeTensor != nullptr; }
+  const char *lacksFor(const LaunchAttributes &attributes) const override {
+    return attributes.areAny() && own_.launchWith == nullptr ? kLaunchWith : nullptr;
+  }
 
 protected:
   int enter(const Place &place, Entered &entered) const override {
@@ -105,6 +113,36 @@ protected:
     // cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES. Without it a block has 48 KB.
     constexpr int kMostDynamicBytes = 8;
     return own_.setKernelFact(function, kMostDynamicBytes, bytes);
+  }
+  int allowCluster(void *function, std::int32_t blocks) const override {
+    if (blocks <= cuda_launch::kPortableClusterBlocks) return 0;
+    return own_.setKernelFact(function, cuda_launch::kAllowLargerClusters, 1);
+  }
+  int launchAttributed(const AttributedLaunch &launch) const override {
+    if (own_.launchWith == nullptr) return kNotSupported;
+    std::array<cuda_launch::Attribute, 3> list{};
+    unsigned count = 0;
+    const LaunchAttributes &asked = launch.attributes;
+    if (asked.clusterBlocks() > 1) {
+      cuda_launch::Attribute &cluster = list[count++] = {.id = cuda_launch::AttributeId::Cluster};
+      for (std::size_t axis = 0; axis < asked.cluster.size(); ++axis)
+        cluster.value[axis] = static_cast<std::uint32_t>(asked.cluster[axis]);
+    }
+    if (asked.isCooperative)
+      list[count++] = {.id = cuda_launch::AttributeId::Cooperative, .value = {1}};
+    if (asked.isProgrammatic)
+      list[count++] = {.id = cuda_launch::AttributeId::Programmatic, .value = {1}};
+    const cuda_launch::Config config{.gridX = launch.grid[0],
+                                     .gridY = launch.grid[1],
+                                     .gridZ = launch.grid[2],
+                                     .blockX = launch.threads,
+                                     .blockY = 1,
+                                     .blockZ = 1,
+                                     .sharedBytes = launch.sharedBytes,
+                                     .stream = launch.stream,
+                                     .attributes = list.data(),
+                                     .attributeCount = count};
+    return own_.launchWith(&config, launch.function, launch.each, launch.extra);
   }
   int makeMap(const Boxes &boxes, BoxMapBytes &map) const override {
     constexpr std::size_t kMostAxes = 5; // cuda.h, of cuTensorMapEncodeTiled's tensorRank

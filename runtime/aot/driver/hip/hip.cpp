@@ -1,4 +1,5 @@
 #include "runtime/aot/driver/gpu.h"
+#include "runtime/aot/driver/hip/launch_cooperative.h"
 
 #include <array>
 #include <cstring>
@@ -6,14 +7,18 @@
 namespace imbrex::driver {
 namespace {
 
+constexpr const char *kLaunchCooperative = "hipModuleLaunchCooperativeKernel";
+
 struct HipFunctions {
 #define IMBREX_OWN(member, symbol, ...) int(*member) __VA_ARGS__ = nullptr;
 #include "runtime/aot/driver/hip/own.def"
+  HipLaunchCooperative *launchCooperative = nullptr; ///< Null where the driver is too old.
 
   bool findIn(DriverLibrary &library) {
 #define IMBREX_OWN(member, symbol, ...)                                                            \
   if (!library.find(#symbol, member)) return false;
 #include "runtime/aot/driver/hip/own.def"
+    if (!library.find(kLaunchCooperative, launchCooperative)) launchCooperative = nullptr;
     return true;
   }
 
@@ -34,6 +39,10 @@ public:
   HipGpu(const OpenDriver &opened, const HipFunctions &own)
       : Gpu(opened, own.kindOf(opened.number)), own_(own) {}
 
+  const char *lacksFor(const LaunchAttributes &attributes) const override {
+    return attributes.areAny() && own_.launchCooperative == nullptr ? kLaunchCooperative : nullptr;
+  }
+
 protected:
   int enter(const Place & /*place*/, Entered &entered) const override {
     int current = 0;
@@ -49,6 +58,16 @@ protected:
   void leave(const Entered &entered) const override { own_.useDevice(entered.before); }
   int allowShared(void * /*function*/, std::int32_t /*bytes*/) const override {
     return 0; // a block has all of the LDS without asking
+  }
+  /// HIP has no clusters and no programmatic launches (hip_runtime_api.h of ROCm 7.1,
+  /// hipLaunchAttributeID).
+  int launchAttributed(const AttributedLaunch &launch) const override {
+    const LaunchAttributes &asked = launch.attributes;
+    if (own_.launchCooperative == nullptr || asked.clusterBlocks() > 1 || asked.isProgrammatic)
+      return kNotSupported;
+    return own_.launchCooperative(launch.function, launch.grid[0], launch.grid[1], launch.grid[2],
+                                  launch.threads, 1, 1, launch.sharedBytes, launch.stream,
+                                  launch.each);
   }
 
 private:
