@@ -119,6 +119,34 @@ bool runItsPasses(Compilation &of) {
   return runPasses(of.kernel, gpuPipelineFrom(of.kernel.stage()), context);
 }
 
+/// "sm_90a, sm_100a": of whose launches it holds.
+std::string machinesWhose(llvm::function_ref<bool(const machine::SpecialLaunches &)> holds) {
+  std::string names;
+  for (const machine::Machine &machine : machine::allMachines())
+    if (holds(machine.launches)) names += (names.empty() ? "" : ", ") + std::string(machine.name);
+  return names;
+}
+
+bool hasLaunchesOfMachine(Compilation &of) {
+  const ir::Kernel &kernel = of.kernel;
+  const machine::SpecialLaunches &there = of.machine().launches;
+  const std::int64_t blocks = kernel.attributes().clusterBlocks();
+  const bool hasProgrammatic = !kernel.attributes().programmatic || there.areProgrammatic;
+  const auto lacks = [&](std::string_view what,
+                         llvm::function_ref<bool(const machine::SpecialLaunches &)> holds) {
+    of.diagnostics.report(Diag::LaunchOfMachine, kernel.where(), kernel.name(), what,
+                          of.machine().name, machinesWhose(holds));
+  };
+  if (blocks > 1 && there.mostClusterBlocks == 1)
+    lacks("cluster", [](const auto &launches) { return launches.mostClusterBlocks > 1; });
+  else if (blocks > there.mostClusterBlocks)
+    of.diagnostics.report(Diag::ClusterOfMachine, kernel.where(), kernel.name(), blocks,
+                          of.machine().name, there.mostClusterBlocks);
+  if (!hasProgrammatic)
+    lacks("programmatic", [](const auto &launches) { return launches.areProgrammatic; });
+  return blocks <= there.mostClusterBlocks && hasProgrammatic;
+}
+
 bool hasThreadsOfMachine(Compilation &of) {
   const layout::Threads threads = ir::threadsInAll(of.kernel);
   const machine::Machine &machine = of.machine();
@@ -165,6 +193,7 @@ bool optimise(Compilation &of) {
 
 constexpr auto kToCode = std::to_array<TimedStep<Compilation, bool>>({
     {"passes", runItsPasses},
+    {"check", hasLaunchesOfMachine},
     {"check", hasThreadsOfMachine},
     {"check", hasFewBodies},
     {"check", hasValidAssembly},
@@ -204,6 +233,15 @@ Result<void> compareAccesses(Assembling &of) {
               difference->what);
 }
 
+/// A programmatic launch's kernel leaves memory alone until it has waited.
+Result<void> compareWait(Assembling &of) {
+  if (!of.code.interface.asked.programmatic) return {};
+  const llvm::StringRef early = of.target.touchedBeforeWait(of.text);
+  if (early.empty()) return {};
+  return fail(Diag::CodeUnlikeOrder, of.code.interface.where, of.code.interface.name, of.machine(),
+              "'" + early.str() + "' stands before the wait for the launch in front");
+}
+
 /// The text does to rings what was proven.
 Result<void> compareRings(Assembling &of) {
   if (of.code.rings.steps.empty()) return {};
@@ -215,6 +253,7 @@ constexpr auto kToAssembly = std::to_array<TimedStep<Assembling, Result<void>>>(
     {"order", checkExchanges},
     {"generate", generate},
     {"compare", compareAccesses},
+    {"compare", compareWait},
     {"compare", compareRings},
 });
 

@@ -65,6 +65,15 @@ llvm::json::Array argumentsAsJson(const KernelInterface &interface) {
   return arguments;
 }
 
+llvm::json::Object launchAsJson(const ir::KernelAttrs &asked) {
+  llvm::json::Array cluster;
+  for (const std::int64_t extent : asked.cluster) cluster.push_back(extent);
+  if (cluster.empty()) cluster = llvm::json::Array{1, 1, 1};
+  return llvm::json::Object{{"cluster", std::move(cluster)},
+                            {"cooperative", asked.cooperative},
+                            {"programmatic", asked.programmatic}};
+}
+
 llvm::json::Object assumptionsAsJson(const analysis::Assumptions &assumptions,
                                      llvm::ArrayRef<analysis::Requirement> requirements,
                                      const KernelInterface &interface) {

@@ -11,6 +11,9 @@ namespace imbrex {
 /// What a launch passes, in order.
 llvm::json::Array argumentsAsJson(const lower::KernelInterface &interface);
 
+/// What launches ask of the driver besides.
+llvm::json::Object launchAsJson(const ir::KernelAttrs &asked);
+
 /// What every launch has to keep.
 llvm::json::Object assumptionsAsJson(const analysis::Assumptions &assumptions,
                                      llvm::ArrayRef<analysis::Requirement> requirements,

@@ -50,6 +50,10 @@ std::string askedOf(const ir::KernelAttrs &asked) {
   if (asked.warps > 0) text = counted(asked.warps, "warp");
   if (asked.registers > 0)
     text += (text.empty() ? "" : ", ") + counted(asked.registers, "register");
+  if (asked.clusterBlocks() > 1)
+    text += (text.empty() ? "" : ", ") + ("clusters of " + joined(asked.cluster, " x "));
+  if (asked.cooperative) text += text.empty() ? "cooperative" : ", cooperative";
+  if (asked.programmatic) text += text.empty() ? "programmatic" : ", programmatic";
   return text;
 }
 
@@ -209,6 +213,7 @@ std::string toJson(const Report &report) {
       {"scalar_registers", resources.scalarRegisters},
       {"asked_warps", report.interface.asked.warps},
       {"asked_registers", report.interface.asked.registers},
+      {"launch", launchAsJson(report.interface.asked)},
       {"spilled_bytes", resources.spilledBytes},
       {"stack_bytes", resources.stackBytes},
       {"shared_memory_bytes", resources.sharedMemoryBytes},

@@ -1,10 +1,12 @@
 #include "backend/ir/text.h"
 #include "backend/support/check.h"
 #include "backend/support/float_state.h"
+#include "backend/support/text.h"
 #include "dsl/recorder.h"
 #include "dsl/traced_kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace imbrex {
@@ -70,21 +72,38 @@ result<traced_kernel> try_trace_body(const traced_body &body, location where) {
   }
 }
 
+namespace {
+
+ir::KernelAttrs attributesOf(const recording &how) {
+  ir::KernelAttrs attributes{.warps = how.warps,
+                             .registers = how.registers,
+                             .contract = how.contracts ? ir::Contraction::On : ir::Contraction::Off,
+                             .cooperative = how.cooperative,
+                             .programmatic = how.programmatic};
+  if (!is_one_block(how.cluster))
+    attributes.cluster = {how.cluster.x, how.cluster.y, how.cluster.z};
+  return attributes;
+}
+
+} // namespace
+
 trace_session::trace_session(std::string_view name, const recording &how, location where) {
   using ir::KernelAttrs;
   static_assert(KernelAttrs::kMostWarps == most_warps &&
                 KernelAttrs::kLeastRegisters == least_registers &&
-                KernelAttrs::kMostRegisters == most_registers);
+                KernelAttrs::kMostRegisters == most_registers &&
+                KernelAttrs::kMostClusterBlocks == most_cluster_blocks);
   if (dsl::currentRecorder()) dsl::throwDiagnostic(Diag::NestedTrace, locate(where));
   if (how.warps != 0 && !are_warps(how.warps))
     dsl::throwDiagnostic(Diag::WarpsOfKernel, locate(where), name, how.warps, most_warps);
   if (how.registers != 0 && !are_registers(how.registers))
     dsl::throwDiagnostic(Diag::RegistersOfKernel, locate(where), name, how.registers,
                          least_registers, most_registers);
-  dsl::setCurrentRecorder(new dsl::Recorder(
-      std::string(name), {.warps = how.warps,
-                          .registers = how.registers,
-                          .contract = how.contracts ? ir::Contraction::On : ir::Contraction::Off}));
+  if (!is_cluster(how.cluster))
+    dsl::throwDiagnostic(Diag::ClusterOfKernel, locate(where), name,
+                         joined(std::array{how.cluster.x, how.cluster.y, how.cluster.z}, " x "),
+                         most_cluster_blocks);
+  dsl::setCurrentRecorder(new dsl::Recorder(std::string(name), attributesOf(how)));
 }
 
 trace_session::~trace_session() {

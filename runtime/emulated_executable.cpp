@@ -51,6 +51,9 @@ private:
     if (program == nullptr) return false;
     if (const auto wrong = checkGrid(grid, target_.machine(), program->threads(), options.where))
       return diagnostics.add(*wrong), false;
+    if (const auto wrong =
+            checkClusters(grid, variants_.kernel().attributes().cluster, options.where))
+      return diagnostics.add(*wrong), false;
     return program->run(grid, arguments, options.emulated, diagnostics);
   }
 

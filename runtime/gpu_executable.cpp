@@ -4,6 +4,7 @@
 #include "backend/lower/observations.h"
 #include "backend/package/package.h"
 #include "backend/target/codegen/llvm_use.h"
+#include "runtime/gpu/launch_attributes.h"
 #include "runtime/gpu/packed_arguments.h"
 #include "runtime/gpu/repeatable_launch.h"
 #include "runtime/gpu/staged_arrays.h"
@@ -144,6 +145,8 @@ private:
     if (const auto wrong =
             checkGrid(grid, target_.machine(), code->interface.threads, options.where))
       return diagnostics.add(*wrong), false;
+    if (const auto wrong = checkClusters(grid, code->interface.asked.cluster, options.where))
+      return diagnostics.add(*wrong), false;
     const auto copied = gpu::firstToCopy(gpu_, variants_.kernel(), arguments);
     if (!copied) return diagnostics.add(copied.error()), false;
     if (options.stream != nullptr && *copied)
@@ -205,6 +208,7 @@ private:
                              .sharedBytes = code.interface.bytesAtLaunch,
                              .arguments = packed.bytes,
                              .each = packed.each,
+                             .attributes = gpu::launchAttributesOf(code.interface.asked),
                              .stream = options.stream};
     const auto done = launchOrTime(*code.loaded, launch, options.time, run.isAwaited);
     if (!done) return diagnostics.add(done.error()), false;
@@ -248,7 +252,9 @@ private:
   }
 
   Loaded loadCode(const std::string &code, const lower::KernelInterface &interface) const {
-    return gpu_.load(code, interface.name, {.sharedBytes = interface.bytesAtLaunch});
+    const auto blocks = static_cast<std::int32_t>(interface.asked.clusterBlocks());
+    return gpu_.load(code, interface.name,
+                     {.sharedBytes = interface.bytesAtLaunch, .clusterBlocks = blocks});
   }
 
   /// What another process, or this one before, has compiled; null where there is nothing, or the
@@ -313,6 +319,12 @@ std::optional<Diagnostic> refusedInCapture(const ir::Kernel &kernel, const gpu::
 std::shared_ptr<const Executable> makeGpuExecutable(ir::Kernel kernel, const gpu::SupportedGpu &gpu,
                                                     Diagnostics &diagnostics,
                                                     const GpuExecutableOptions &options) {
+  const char *const lacked = gpu.driver().lacksFor(gpu::launchAttributesOf(kernel.attributes()));
+  if (lacked != nullptr) {
+    diagnostics.report(Diag::LaunchOfDriver, kernel.where(), gpu.description(), kernel.name(),
+                       lacked);
+    return nullptr;
+  }
   std::optional<PrecompiledCode> before;
   if (!options.image.empty()) {
     auto member = memberOf(options.image, gpu);

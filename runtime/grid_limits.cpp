@@ -8,6 +8,8 @@
 namespace imbrex::runtime {
 namespace {
 
+constexpr std::array<char, 3> kAxes{'x', 'y', 'z'};
+
 /// The most blocks along each axis.
 std::array<std::int64_t, 3> mostBlocks(machine::Family family, std::int32_t threads) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -27,12 +29,20 @@ std::array<std::int64_t, 3> mostBlocks(machine::Family family, std::int32_t thre
 
 std::optional<Diagnostic> checkGrid(const ir::Grid &grid, const machine::Machine &machine,
                                     std::int32_t threads, Location where) {
-  constexpr std::array<char, 3> kAxes{'x', 'y', 'z'};
   const std::array<std::int64_t, 3> most = mostBlocks(machine.family, threads);
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (grid.extents[axis] > most[axis])
       return diagnostic(Diag::GridBeyondDevice, where, kAxes[axis], grid.extents[axis],
                         machine.name, most[axis]);
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> checkClusters(const ir::Grid &grid, llvm::ArrayRef<std::int64_t> cluster,
+                                        Location where) {
+  for (std::size_t axis = 0; axis < cluster.size(); ++axis)
+    if (grid.extents[axis] % cluster[axis] != 0)
+      return diagnostic(Diag::GridInClusters, where, kAxes[axis], grid.extents[axis],
+                        cluster[axis]);
   return std::nullopt;
 }
 

@@ -126,11 +126,11 @@ KeptCode::KeptCode(const ir::Kernel &kernel, const target::GpuTarget &target, bo
                          (asAssembly ? "\nas assembly" : "\nas an image") + "\nassembler " +
                          assembler_.value_or("of no known name") + "\nassumed " +
                          toText(assumptions)),
-      where_(kernel.where()) {}
+      where_(kernel.where()), asked_(kernel.attributes()) {}
 
 std::optional<LoadableCode> KeptCode::find() const {
   auto code = entry_.find(codeOf);
-  if (code) code->interface.where = where_;
+  if (code) code->interface.where = where_, code->interface.asked = asked_;
   return code;
 }
 

@@ -65,7 +65,8 @@ public:
 private:
   std::optional<std::string> assembler_; ///< None: nobody knows which.
   KeptEntry entry_;
-  Location where_; ///< Of the kernel.
+  Location where_;        ///< Of the kernel.
+  ir::KernelAttrs asked_; ///< The same.
 };
 
 /// The processor's code of a kernel, of any stage, for launches with these traits.

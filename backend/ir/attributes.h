@@ -190,7 +190,9 @@ struct ForAttrs {
 
 /// What holds of a kernel as a whole. `warps` of a block and `registers` of a thread are the
 /// author's choice of a GPU's code, 0 where the compiler chooses; what is computed does not depend
-/// on them. `contract`: whether products that are added to sums may round once with them.
+/// on them. `contract`: whether products that are added to sums may round once with them. What its
+/// launches ask for: blocks side by side in clusters (along x, y, z; empty: none), all of them at
+/// once (`cooperative`), or to start before the launch in front has ended (`programmatic`).
 struct KernelAttrs {
   // Of any machine: a block has 1024 threads at most, in warps of 32 lanes at least; a thread has
   // at most 1024 registers, and assemblers take no limit below 16.
@@ -198,8 +200,19 @@ struct KernelAttrs {
   static constexpr std::int32_t kLeastRegisters = 16, kMostRegisters = 1024;
   std::int32_t warps = 0;
   std::int32_t registers = 0;
+  static constexpr std::int64_t kMostClusterBlocks = 16; // of any machine
   Contraction contract = Contraction::On;
-  IMBREX_FIELDS(KernelAttrs, warps, registers, contract)
+  llvm::SmallVector<std::int64_t, 5> cluster = {};
+  bool cooperative = false;
+  bool programmatic = false;
+  IMBREX_FIELDS(KernelAttrs, warps, registers, contract, cluster, cooperative, programmatic)
+
+  /// 1 where there are no clusters.
+  std::int64_t clusterBlocks() const {
+    std::int64_t blocks = 1;
+    for (const std::int64_t extent : cluster) blocks *= extent;
+    return blocks;
+  }
 };
 
 using Attributes =

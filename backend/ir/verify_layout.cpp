@@ -3,6 +3,7 @@
 #include "backend/layout/algebra.h"
 #include "backend/layout/box_layout.h"
 #include "backend/layout/layout_text.h"
+#include "backend/support/text.h"
 #include "llvm/ADT/bit.h"
 
 namespace imbrex::ir::rules {
@@ -125,8 +126,23 @@ bool checkYield(const OpCheck &check, const Op &parent) {
 
 } // namespace
 
+namespace {
+
+/// None, or three extents.
+bool isCluster(llvm::ArrayRef<std::int64_t> cluster) {
+  if (cluster.empty()) return true;
+  std::int64_t blocks = 1;
+  for (const std::int64_t extent : cluster) {
+    if (extent < 1 || extent > KernelAttrs::kMostClusterBlocks) return false;
+    blocks *= extent;
+  }
+  return cluster.size() == 3 && blocks <= KernelAttrs::kMostClusterBlocks;
+}
+
+} // namespace
+
 bool checkDemands(const Kernel &kernel, Diagnostics &diagnostics) {
-  const auto [warps, registers, contract] = kernel.attributes();
+  const std::int32_t warps = kernel.attributes().warps, registers = kernel.attributes().registers;
   const bool hasWarps = warps == 0 || (warps > 0 && warps <= KernelAttrs::kMostWarps &&
                                        llvm::has_single_bit(unsigned(warps)));
   const bool hasRegisters = registers == 0 || (registers >= KernelAttrs::kLeastRegisters &&
@@ -137,7 +153,12 @@ bool checkDemands(const Kernel &kernel, Diagnostics &diagnostics) {
   if (!hasRegisters)
     diagnostics.report(Diag::RegistersOfKernel, kernel.where(), kernel.name(), registers,
                        KernelAttrs::kLeastRegisters, KernelAttrs::kMostRegisters);
-  return hasWarps && hasRegisters;
+  const auto &cluster = kernel.attributes().cluster;
+  const bool hasCluster = isCluster(cluster);
+  if (!hasCluster)
+    diagnostics.report(Diag::ClusterOfKernel, kernel.where(), kernel.name(), joined(cluster, " x "),
+                       KernelAttrs::kMostClusterBlocks);
+  return hasWarps && hasRegisters && hasCluster;
 }
 
 bool checkThreads(const Kernel &kernel, Diagnostics &diagnostics) {

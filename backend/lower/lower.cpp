@@ -100,6 +100,10 @@ KernelInterface Emitter::run() {
   declareFunction(interface);
   decodeParameters(interface);
   makeBarriers();
+  if (kernel.attributes().programmatic) {
+    words.awaitLaunchBefore(b); // before global memory is touched
+    words.letNextLaunchStart(b);
+  }
   emitTrunk(kernel.body());
   b.CreateBr(finish_);
   b.SetInsertPoint(finish_);
@@ -134,10 +138,12 @@ void Emitter::makeBarriers() {
 }
 
 /// Whether nobody writes a parameter's memory while the kernel runs. Of what the kernel writes,
-/// LLVM must not be told that others do not: the block's other threads do.
+/// LLVM must not be told that others do not: the block's other threads do. Before a programmatic
+/// launch has waited, the one in front of it may.
 bool Emitter::isOnlyRead(std::size_t parameter) const {
-  return assumptions.areDisjoint && (type(kernel.body().arguments[parameter]).isConst() ||
-                                     !analysis::mayBeWritten(kernel, parameter, kernel.body()));
+  return assumptions.areDisjoint && !kernel.attributes().programmatic &&
+         (type(kernel.body().arguments[parameter]).isConst() ||
+          !analysis::mayBeWritten(kernel, parameter, kernel.body()));
 }
 
 void Emitter::declareFunction(KernelInterface &interface) {
@@ -160,6 +166,8 @@ void Emitter::declareFunction(KernelInterface &interface) {
   words.declareKernel(*function_, interface.threads);
   if (const std::int32_t registers = kernel.attributes().registers; registers > 0)
     words.limitRegisters(*function_, registers);
+  if (kernel.attributes().clusterBlocks() > 1)
+    words.formClusters(*function_, kernel.attributes().cluster);
   if (const ir::Op *roles = ir::rolesOf(kernel))
     if (const std::int32_t blocks = roles->attrs<ir::RolesAttrs>().blocks; blocks > 0)
       words.fitBlocks(*function_, blocks);

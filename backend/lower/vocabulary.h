@@ -35,6 +35,15 @@ public:
   /// No more warps than so many will share a partition's registers, as there is no shared memory
   /// for more blocks.
   virtual void expectWarps(llvm::Function &, std::int64_t /*perPartition*/) const {}
+  /// Let its blocks come in clusters of so many along x, y, z.
+  virtual void formClusters(llvm::Function &, llvm::ArrayRef<std::int64_t> /*extents*/) const {
+    lacks("has no clusters");
+  }
+  /// Of a kernel that may start before the launch in front of it has ended: wait until all of that
+  /// one's memory is as it left it.
+  virtual void awaitLaunchBefore(Builder &) const { lacks(kNoProgrammatic); }
+  /// The launch behind may start, and waits in the same way.
+  virtual void letNextLaunchStart(Builder &) const { lacks(kNoProgrammatic); }
   /// i32: this thread's number in its block, lanes first.
   virtual Value *threadIndex(Builder &b) const = 0;
   /// LLVM's constraint, in an assembly, for a register that each thread has of its own.
@@ -230,6 +239,7 @@ private:
 
   static constexpr std::string_view kNoCopies = "has no asynchronous copies";
   static constexpr std::string_view kNoBoxes = "loads no boxes";
+  static constexpr std::string_view kNoProgrammatic = "has no programmatic launches";
 
   /// Nobody asks a machine for what it does not have.
   [[noreturn]] void lacks(std::string_view what) const;

@@ -36,6 +36,10 @@ constexpr bool kStoresMatrices = true;
 // 128 lanes of 512 columns of 32 bits (PTX ISA 9.0, 9.7.16.1, "Tensor Memory").
 constexpr std::int32_t kTensorMemory = 128 * 512 * 4;
 
+constexpr std::int32_t kNoTensorMemory = 0;
+constexpr SpecialLaunches kClusters8 = {.mostClusterBlocks = 8, .areProgrammatic = true};
+constexpr SpecialLaunches kClusters16 = {.mostClusterBlocks = 16, .areProgrammatic = true};
+
 constexpr auto kMachines = std::to_array<Machine>({
 #define IMBREX_MACHINE(name, family, ...) {name, Family::family, __VA_ARGS__},
 #include "backend/machine/targets.def"

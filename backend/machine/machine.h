@@ -41,6 +41,12 @@ struct AsyncCopies {
   bool haveEngine = false;
 };
 
+/// What launches can ask for besides; all GPUs have cooperative ones.
+struct SpecialLaunches {
+  std::int32_t mostClusterBlocks = 1; ///< Of a cluster.
+  bool areProgrammatic = false; ///< A kernel can start, and wait for the one in front of it itself.
+};
+
 /// What a warp can read of shared memory as matrices (analysis/fragment_access.h).
 enum class MatrixLoads : std::uint8_t {
   None,
@@ -85,6 +91,7 @@ struct Machine {
   MatrixLoads matrixLoads = MatrixLoads::None;
   bool storesMatrices = false;        ///< Of 8 rows of 16 bytes, by warps.
   std::int32_t tensorMemoryBytes = 0; ///< Of one core: where tensor cores keep what they sum up.
+  SpecialLaunches launches = {};
 };
 
 /// Whether a column of mnemonics between spaces has this one.

@@ -78,6 +78,9 @@ public:
   virtual std::optional<OrderedAccess> accessAt(const llvm::Instruction &instruction) const = 0;
   /// What an assembly has of that.
   virtual std::vector<FoundAccess> accessesOf(llvm::StringRef assembly) const = 0;
+  /// Of the assembly of a programmatic launch's kernel the first instruction that may touch global
+  /// memory before the launch in front has been waited for; empty: there is none.
+  virtual llvm::StringRef touchedBeforeWait(llvm::StringRef /*assembly*/) const { return {}; }
 };
 
 /// The target of a machine; null for the CPU, and where the build leaves the machine's family out

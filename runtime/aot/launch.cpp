@@ -18,7 +18,7 @@ namespace {
 /// The argument list of a launch.
 struct Packed {
   alignas(64) std::array<std::byte, kMostArgumentBytes> bytes;
-  std::array<void *, kMostWords> each; ///< Where each word is, of code that has maps.
+  std::array<void *, kMostWords> each; ///< Where each word is, of code that `isToldEach`.
   std::uint64_t observations = 0;      ///< Where the launch notes what it prints and asserts.
 };
 
@@ -52,12 +52,16 @@ int describeBoxes(const driver::Gpu &gpu, const BoxMapRow &map, const imbrex_arr
   return error;
 }
 
+/// Whether launches say where each argument is.
+bool isToldEach(const CodeRow &code) { return code.mapCount > 0 || attributesOf(code).areAny(); }
+
 /// 0, or the driver's error.
 int pack(const driver::Gpu &gpu, const CodeRow &code, const BoundArguments &bound, Packed &packed) {
+  const bool tellsEach = isToldEach(code);
   for (std::size_t i = 0; i < static_cast<std::size_t>(code.wordCount); ++i) {
     const WordRow &word = code.words[i];
     std::byte *const to = &packed.bytes[word.place];
-    if (code.mapCount > 0) packed.each[i] = to;
+    if (tellsEach) packed.each[i] = to;
     if (word.kind == WordKind::BoxMap) {
       const BoxMapRow &map = code.maps[word.axis];
       if (const int error = describeBoxes(gpu, map, *bound[word.parameter].view, to); error != 0)
@@ -87,6 +91,16 @@ int checkOwners(const KernelRow &kernel, const driver::Gpu &gpu, const BoundArgu
   return IMBREX_OK;
 }
 
+/// There are whole clusters alone.
+int checkClusters(const KernelRow &kernel, const CodeRow &code, const BoundArguments &bound) {
+  for (std::size_t axis = 0; axis < bound.grid.size(); ++axis)
+    if (bound.grid[axis] % code.cluster[axis] != 0)
+      return fail(IMBREX_BAD_ARGUMENT,
+                  "the grid of '%s' has %d blocks along %c, no multiple of the %d of its clusters",
+                  kernel.name, bound.grid[axis], "xyz"[axis], code.cluster[axis]);
+  return IMBREX_OK;
+}
+
 /// The kernel that is asked for, or a configuration of it, and its code on a GPU.
 struct ReadyLaunch {
   const Asked &asked;
@@ -99,18 +113,20 @@ struct ReadyLaunch {
 int start(const ReadyLaunch &of, const BoundArguments &bound, const ObservedLaunch *observed) {
   const auto &[asked, gpu, kernel, ready] = of;
   const CodeRow &code = *ready.code;
+  if (const int status = checkClusters(kernel, code, bound); status != IMBREX_OK) return status;
   Packed packed;
   if (observed != nullptr) packed.observations = observed->address();
   if (const int error = pack(gpu, code, bound, packed); error != 0)
     return fail(IMBREX_REFUSED, "%s refuses to describe the boxes of an argument of '%s': %s",
                 gpu.description().c_str(), kernel.name, gpu.textOf(error).c_str());
-  const std::size_t each = code.mapCount > 0 ? static_cast<std::size_t>(code.wordCount) : 0;
+  const std::size_t each = isToldEach(code) ? static_cast<std::size_t>(code.wordCount) : 0;
   const driver::Launch launch{
       .grid = bound.grid,
       .threads = code.threads,
       .sharedBytes = code.sharedBytes,
       .arguments = std::span(packed.bytes).first(static_cast<std::size_t>(code.argumentBytes)),
       .each = std::span(packed.each).first(each),
+      .attributes = attributesOf(code),
       .stream = asked.on.handle};
   if (const int error = gpu.start(ready.module, launch); error != 0)
     return refusedLaunch(kernel, gpu, launch, error);
@@ -228,7 +244,7 @@ int load(std::span<const KernelRow *const> kernels, const imbrex_stream *stream)
 } // namespace imbrex::aot
 
 /// Load all code of kernels for the stream's device.
-extern "C" int imbrex_aot_load_3(const imbrex::aot::KernelRow *const *kernels, std::int64_t count,
+extern "C" int imbrex_aot_load_4(const imbrex::aot::KernelRow *const *kernels, std::int64_t count,
                                  const imbrex_stream *stream) {
   return imbrex::aot::guarded(**kernels, [&] {
     return imbrex::aot::load({kernels, static_cast<std::size_t>(count)}, stream);
@@ -237,7 +253,7 @@ extern "C" int imbrex_aot_load_3(const imbrex::aot::KernelRow *const *kernels, s
 
 /// Launch a kernel. Each of the arguments points to an imbrex_array, an imbrex_memory, or a scalar
 /// in its own type.
-extern "C" int imbrex_aot_launch_3(const imbrex::aot::KernelRow *kernel,
+extern "C" int imbrex_aot_launch_4(const imbrex::aot::KernelRow *kernel,
                                    const imbrex_stream *stream, const imbrex_grid *grid,
                                    const void *const *arguments) {
   using namespace imbrex::aot;
@@ -251,7 +267,7 @@ extern "C" int imbrex_aot_launch_3(const imbrex::aot::KernelRow *kernel,
 }
 
 /// The same of one that prints or asserts, which has to be waited for and is never like another.
-extern "C" int imbrex_aot_launch_observing_3(const imbrex::aot::KernelRow *kernel,
+extern "C" int imbrex_aot_launch_observing_4(const imbrex::aot::KernelRow *kernel,
                                              const imbrex_stream *stream, const imbrex_grid *grid,
                                              const void *const *arguments) {
   return imbrex::aot::guarded(
@@ -259,7 +275,7 @@ extern "C" int imbrex_aot_launch_observing_3(const imbrex::aot::KernelRow *kerne
 }
 
 /// The same, with an imbrex_dltensor for each that has memory.
-extern "C" int imbrex_aot_launch_dlpack_3(const imbrex::aot::KernelRow *kernel,
+extern "C" int imbrex_aot_launch_dlpack_4(const imbrex::aot::KernelRow *kernel,
                                           const imbrex_stream *stream, const imbrex_grid *grid,
                                           const void *const *arguments) {
   return imbrex::aot::guarded(

@@ -133,11 +133,17 @@ private:
                   "'%s' is not loaded on %s yet, and the stream is being captured; load the "
                   "library, or launch it once, before",
                   kernel_.name, gpu_.description().c_str());
+    const driver::LaunchAttributes attributes = attributesOf(code);
+    if (const char *lacked = gpu_.lacksFor(attributes))
+      return fail(IMBREX_REFUSED,
+                  "the driver of %s is too old for the launches of '%s': it lacks %s",
+                  gpu_.description().c_str(), kernel_.name, lacked);
     Slot &slot = slotOf(code);
     driver::LoadStep at{};
     std::string log;
-    const int error = gpu_.load(static_cast<const char *>(code.image), code.symbol,
-                                {.sharedBytes = code.sharedBytes}, slot.module, at, log);
+    const int error =
+        gpu_.load(static_cast<const char *>(code.image), code.symbol,
+                  {code.sharedBytes, attributes.clusterBlocks()}, slot.module, at, log);
     if (error != 0) return failToLoad(code, error, log);
     logLoaded(kernel_, code, gpu_.description().c_str());
     slot.isLoaded.store(true, std::memory_order_release);
@@ -178,6 +184,12 @@ OnGpu &onGpu(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_strea
 }
 
 } // namespace
+
+driver::LaunchAttributes attributesOf(const CodeRow &code) {
+  return {.cluster = {code.cluster[0], code.cluster[1], code.cluster[2]},
+          .isCooperative = code.isCooperative,
+          .isProgrammatic = code.isProgrammatic};
+}
 
 const CodeRow *usualCode(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
   return onGpu(kernel, gpu, on).usual();

@@ -12,6 +12,9 @@ struct Ready {
   driver::Module module;
 };
 
+/// What launches of it ask for.
+driver::LaunchAttributes attributesOf(const CodeRow &code);
+
 /// Of what launches on the GPU run, whatever they keep; null where there is nothing for it.
 const CodeRow *usualCode(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stream &on);
 

@@ -1,5 +1,7 @@
 #include "runtime/gpu/packed_arguments.h"
 
+#include "runtime/gpu/launch_attributes.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -24,13 +26,14 @@ std::size_t offsetOf(const lower::Word &word) {
 ArgumentPacker::ArgumentPacker(const ir::Kernel &kernel, const lower::KernelInterface &interface) {
   const std::vector<std::int64_t> places = lower::placesOf(interface.words);
   bytes_ = static_cast<std::size_t>(places.back());
+  const bool tellsEach = !interface.maps.empty() || launchAttributesOf(interface.asked).areAny();
   for (const auto &[word, place] : llvm::zip_first(interface.words, places)) {
     const auto to = static_cast<std::size_t>(place);
     if (isMadeForLaunch(word))
       hidden_.push_back({word, to});
     else
       copied_.push_back({offsetOf(word), to, static_cast<std::size_t>(word.bytes)});
-    if (!interface.maps.empty()) places_.push_back(to);
+    if (tellsEach) places_.push_back(to);
     if (word.kind != WordKind::Scalar) continue;
     const auto parameter = static_cast<std::size_t>(word.parameter);
     numbers_.resize(std::max(numbers_.size(), parameter + 1));

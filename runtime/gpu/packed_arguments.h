@@ -27,6 +27,7 @@ struct PackedArguments {
   llvm::SmallVector<std::byte, 512> bytes;
   /// Where each word is, of a kernel that has maps: those the assembler puts where they are aligned
   /// beside what the driver has in front of all arguments, so that only the driver knows the place.
+  /// Of one whose launches have attributes, too: not every driver takes bytes for these.
   llvm::SmallVector<void *, 64> each = {};
 };
 

@@ -34,7 +34,11 @@ void emitTablePointer(Emitter &e, const ir::Op &op) {
   const ir::ElementKind kind = e.type(op.operand(1)).element();
   Value *index = emitCast(e.b, kind, ir::ElementKind::I64, {}, e.scalar(op.operand(1)), e.natives);
   llvm::Type *pointer = llvm::PointerType::get(e.context, e.words.globalSpace());
-  e.define(op.result(), {tablePointer(e.b, table, index, pointer)});
+  auto *load = llvm::cast<llvm::Instruction>(tablePointer(e.b, table, index, pointer));
+  // Before a programmatic launch has waited, the one in front of it may write the table.
+  if (e.kernel.attributes().programmatic)
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
+  e.define(op.result(), {load});
 }
 
 void emitLoad(Emitter &e, const ir::Op &op) {

@@ -31,6 +31,7 @@ Object asJson(const LibraryKernel &of, const LibraryCode &code) {
   object["threads"] = code.gpu.threads;
   object["shared_memory_bytes"] = code.gpu.sharedMemoryBytes;
   object["arguments"] = argumentsAsJson(interface);
+  object["launch"] = launchAsJson(of.kernel.attributes());
   if (!code.gpu.resources) return object;
   object["registers"] = code.gpu.resources->registers;
   object["spilled_bytes"] = code.gpu.resources->spilledBytes;

@@ -258,13 +258,33 @@ private:
 
   Constant *code(const LibraryCode &of) {
     const std::vector<std::int64_t> places = lower::placesOf(of.gpu.words);
-    return ConstantMaker::structure(
-        {make_.text(of.target.name), image(of.gpu), make_.text(of.gpu.symbol), words(of.gpu),
-         maps(of.gpu), entry(of.host), make_.number(of.host.scratchBytes), assumed(of.assumptions),
-         equals(of.assumptions), count(of.gpu.words.size()), count(of.gpu.maps.size()),
-         count(of.assumptions.equalExtents.size()), make_.number(of.gpu.threads),
-         make_.number(of.gpu.bytesAtLaunch), make_.number(static_cast<std::int32_t>(places.back())),
-         byte(deviceOf(of.target)), byte(of.target.isAssembly), byte(of.assumptions.areDisjoint)});
+    const ir::KernelAttrs &asked = of_.kernel.attributes();
+    const auto inCluster = [&](std::size_t axis) {
+      return byte(asked.cluster.empty() ? 1 : asked.cluster[axis]);
+    };
+    return ConstantMaker::structure({make_.text(of.target.name),
+                                     image(of.gpu),
+                                     make_.text(of.gpu.symbol),
+                                     words(of.gpu),
+                                     maps(of.gpu),
+                                     entry(of.host),
+                                     make_.number(of.host.scratchBytes),
+                                     assumed(of.assumptions),
+                                     equals(of.assumptions),
+                                     count(of.gpu.words.size()),
+                                     count(of.gpu.maps.size()),
+                                     count(of.assumptions.equalExtents.size()),
+                                     make_.number(of.gpu.threads),
+                                     make_.number(of.gpu.bytesAtLaunch),
+                                     make_.number(static_cast<std::int32_t>(places.back())),
+                                     byte(deviceOf(of.target)),
+                                     byte(of.target.isAssembly),
+                                     byte(of.assumptions.areDisjoint),
+                                     byte(asked.cooperative),
+                                     byte(asked.programmatic),
+                                     inCluster(0),
+                                     inCluster(1),
+                                     inCluster(2)});
   }
 
   Constant *observedTile(const launching::ObservedTile &of) {

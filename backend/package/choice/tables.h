@@ -16,14 +16,14 @@ namespace imbrex::aot {
 
 /// `int (const KernelRow *, const imbrex_stream *, const imbrex_grid *, const void *const *)`: the
 /// last are the arguments.
-inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_3";
+inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_4";
 /// The same of a kernel that prints or asserts, or a configuration of which does.
-inline constexpr const char *kObservingLaunchSymbol = "imbrex_aot_launch_observing_3";
+inline constexpr const char *kObservingLaunchSymbol = "imbrex_aot_launch_observing_4";
 /// The same of either, where all that has memory comes as an imbrex_dltensor.
-inline constexpr const char *kDlpackLaunchSymbol = "imbrex_aot_launch_dlpack_3";
+inline constexpr const char *kDlpackLaunchSymbol = "imbrex_aot_launch_dlpack_4";
 
 /// `int (const KernelRow *const *, std::int64_t count, const imbrex_stream *)`
-inline constexpr const char *kLoadSymbol = "imbrex_aot_load_3";
+inline constexpr const char *kLoadSymbol = "imbrex_aot_load_4";
 
 inline constexpr std::size_t kMostAxes = 5;
 
@@ -115,6 +115,9 @@ struct CodeRow {
   std::uint8_t device;        ///< A Device.
   bool isAssembly;
   bool areDisjoint; ///< It is assumed that no two arguments' memory overlaps.
+  // What its launches on a GPU ask for (ir::KernelAttrs):
+  bool isCooperative, isProgrammatic;
+  std::uint8_t cluster[3]; ///< Blocks along x, y, z.
 };
 static_assert(sizeof(CodeRow) == 104);
 

@@ -51,7 +51,7 @@ void checkSizes(const ir::Kernel &kernel, const PassContext &context) {
 
 bool hasRoomFor(const ir::Kernel &kernel, layout::Threads threads, const PassContext &context) {
   const machine::Machine &machine = context.machine;
-  const auto [warps, registers, contract] = kernel.attributes();
+  const std::int32_t warps = kernel.attributes().warps, registers = kernel.attributes().registers;
   if (machine.maxRegistersPerThread == 0) return true;
   if (const std::int32_t most = machine.maxThreads / machine.warpSize; warps > most) {
     context.diagnostics.report(Diag::WarpsOfMachine, kernel.where(), kernel.name(), warps,

@@ -44,6 +44,7 @@ std::string_view nameOf(AccessKind kind) {
   case AccessKind::Exchange: return "a compare-exchange";
   case AccessKind::Fence: return "a fence";
   case AccessKind::Meeting: return "a meeting";
+  case AccessKind::Launch: return "a wait for the launch before";
   }
   return "";
 }

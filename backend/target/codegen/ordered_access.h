@@ -21,6 +21,7 @@ enum class AccessKind : std::uint8_t {
   Exchange, // the same, if memory holds what is expected
   Fence,
   Meeting, // of all threads of a block
+  Launch,  // a wait for the launch before
 };
 
 struct OrderedAccess {

@@ -98,6 +98,9 @@ public:
   }
   CodeGraph ringsOf(llvm::StringRef assembly) const override { return ringsOfPtx(assembly); }
   std::optional<OrderedAccess> accessAt(const llvm::Instruction &instruction) const override {
+    const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call && call->getIntrinsicID() == llvm::Intrinsic::nvvm_griddepcontrol_wait)
+      return kLaunchAwaited;
     if (meetingAt(instruction) == MeetingKind::None) return accessOf(instruction);
     return OrderedAccess{.kind = AccessKind::Meeting,
                          .acquires = MemoryScope::Block,
@@ -105,6 +108,9 @@ public:
   }
   std::vector<FoundAccess> accessesOf(llvm::StringRef assembly) const override {
     return accessesOfPtx(assembly);
+  }
+  llvm::StringRef touchedBeforeWait(llvm::StringRef assembly) const override {
+    return nvptx::touchedBeforeWait(assembly);
   }
 
 private:

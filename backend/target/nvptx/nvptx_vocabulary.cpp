@@ -2,6 +2,7 @@
 
 #include "backend/machine/role_registers.h"
 #include "backend/support/check.h"
+#include "backend/support/text.h"
 #include "backend/target/nvptx/ptx_version.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InlineAsm.h"
@@ -50,6 +51,23 @@ void NvptxVocabulary::declareKernel(llvm::Function &function, std::int32_t threa
 
 void NvptxVocabulary::limitRegisters(llvm::Function &function, std::int32_t registers) const {
   function.addFnAttr("nvvm.maxnreg", std::to_string(registers));
+}
+
+// `.reqnctapercluster`: then a launch that asks for nothing has them as well.
+void NvptxVocabulary::formClusters(llvm::Function &function,
+                                   llvm::ArrayRef<std::int64_t> extents) const {
+  function.addFnAttr("nvvm.cluster_dim", joined(extents, ","));
+}
+
+// PTX ISA 9.0, "griddepcontrol": `wait` until the prerequisite grids have completed and their
+// memory operations are visible; `launch_dependents` lets those start that depend on this grid,
+// once all of its blocks have come here. Whoever starts so has to wait in turn, so that all of what
+// is in front in the stream has ended behind the wait.
+void NvptxVocabulary::awaitLaunchBefore(Builder &b) const {
+  plain(b, Intrinsic::nvvm_griddepcontrol_wait);
+}
+void NvptxVocabulary::letNextLaunchStart(Builder &b) const {
+  plain(b, Intrinsic::nvvm_griddepcontrol_launch_dependents);
 }
 
 Value *NvptxVocabulary::threadIndex(Builder &b) const {

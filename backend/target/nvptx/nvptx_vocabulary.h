@@ -11,6 +11,9 @@ public:
 
   void declareKernel(llvm::Function &function, std::int32_t threads) const override;
   void limitRegisters(llvm::Function &function, std::int32_t registers) const override;
+  void formClusters(llvm::Function &function, llvm::ArrayRef<std::int64_t> extents) const override;
+  void awaitLaunchBefore(Builder &b) const override;
+  void letNextLaunchStart(Builder &b) const override;
   Value *threadIndex(Builder &b) const override;
   Value *blockIndex(Builder &b, std::int32_t axis) const override;
   Value *gridExtent(Builder &b, std::int32_t axis) const override;

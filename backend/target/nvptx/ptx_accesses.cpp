@@ -3,6 +3,7 @@
 #include "backend/target/codegen/assembly_text.h"
 #include "backend/target/nvptx/ptx_instruction.h"
 
+#include <algorithm>
 #include <array>
 
 namespace imbrex::target::nvptx {
@@ -18,7 +19,7 @@ constexpr std::array kFirstWords = {
     FirstWord{"ld", AccessKind::Load},        FirstWord{"st", AccessKind::Store},
     FirstWord{"atom", AccessKind::Update},    FirstWord{"red", AccessKind::Update},
     FirstWord{"fence", AccessKind::Fence},    FirstWord{"bar", AccessKind::Meeting},
-    FirstWord{"barrier", AccessKind::Meeting}};
+    FirstWord{"barrier", AccessKind::Meeting}, FirstWord{"griddepcontrol", AccessKind::Launch}};
 
 /// By the first word alone: most instructions are told by it to be no accesses.
 std::optional<AccessKind> kindOf(llvm::StringRef opcode) {
@@ -33,6 +34,7 @@ std::optional<AccessKind> kindOf(AccessKind first, const Words &words) {
   if (has(words, "param") || has(words, "const") || has(words, "local")) return std::nullopt;
   const bool isOfRest =
       (first == AccessKind::Meeting && has(words, "warp")) ||
+      (first == AccessKind::Launch && !has(words, "wait")) ||
       (first == AccessKind::Fence && (has(words, "proxy") || has(words, "mbarrier_init")));
   if (isOfRest) return std::nullopt;
   return first == AccessKind::Update && has(words, "cas") ? AccessKind::Exchange : first;
@@ -69,6 +71,7 @@ std::optional<OrderedAccess> accessIn(llvm::StringRef line) {
   if (*kind == AccessKind::Meeting)
     return OrderedAccess{
         .kind = *kind, .acquires = MemoryScope::System, .releases = MemoryScope::System};
+  if (*kind == AccessKind::Launch) return kLaunchAwaited;
   const MemoryScope scope = memoryScopeOf(*kind, words);
   const bool isBoth = has(words, "acq_rel") || has(words, "sc");
   return OrderedAccess{.kind = *kind,
@@ -78,7 +81,32 @@ std::optional<OrderedAccess> accessIn(llvm::StringRef line) {
                        .releases = isBoth || has(words, "release") ? scope : MemoryScope::None};
 }
 
+/// Whether memory may be touched that other blocks can reach. Without a space an address is of any.
+bool mayTouchGlobal(const Words &words) {
+  constexpr std::array<llvm::StringRef, 8> kOpcodes{"ld",  "ldu",      "st", "atom",
+                                                    "red", "multimem", "cp", "prefetch"};
+  if (!llvm::is_contained(kOpcodes, words.front())) return false;
+  if (has(words, "global")) return true;
+  const auto isOther = [](llvm::StringRef word) {
+    return word == "const" || word == "local" || word.starts_with("param") ||
+           word.starts_with("shared");
+  };
+  return words.front() != "cp" && llvm::none_of(words, isOther);
+}
+
 } // namespace
+
+llvm::StringRef touchedBeforeWait(llvm::StringRef ptx) {
+  for (llvm::StringRef line :
+       linesOf(ptx.drop_front(std::min(ptx.find("\n{"), ptx.size())), "//")) {
+    if (!line.consume_back(";")) continue;
+    const PtxInstruction instruction(line);
+    const Words words = instruction.words();
+    if (words.front() == "griddepcontrol" && has(words, "wait")) return {};
+    if (mayTouchGlobal(words)) return line;
+  }
+  return {};
+}
 
 std::vector<FoundAccess> accessesOfPtx(llvm::StringRef ptx) {
   std::vector<FoundAccess> found;

@@ -34,6 +34,12 @@ private:
   std::size_t size_ = 0;
 };
 
+/// How many blocks of a grid form a cluster along x, y and z, which a GPU runs at once, on cores
+/// near each other. Of one block: there are no clusters.
+struct cluster_shape {
+  int x = 1, y = 1, z = 1;
+};
+
 struct trace_options {
   /// Empty: the functor's name, or "kernel" for a lambda.
   std::string_view name = {};
@@ -43,6 +49,15 @@ struct trace_options {
   /// 0: what the functor says (`static constexpr int warps = 8;`), else the compiler chooses.
   int warps = 0;
   int registers = 0;
+  /// Of launches on GPUs; results do not depend on it. Also members of a functor (`static constexpr
+  /// cluster_shape cluster{2};`, `static constexpr bool cooperative = true;`).
+  /// Clusters of at most 16 blocks, which divide the grid along each axis; a GPU has 8 or more.
+  cluster_shape cluster = {};
+  /// All blocks are on the device at once, or the driver refuses the launch.
+  bool cooperative = false;
+  /// A launch may start while the one in front of it in its stream ends; the kernel's code waits
+  /// for that one's memory before it touches any (programmatic dependent launch).
+  bool programmatic = false;
 };
 
 /// A kernel as it was recorded. Cheap to copy, immutable.
@@ -63,15 +78,25 @@ private:
 
 namespace detail {
 
-inline constexpr int most_warps = 32, least_registers = 16, most_registers = 1024;
+inline constexpr int most_warps = 32, least_registers = 16, most_registers = 1024,
+                     most_cluster_blocks = 16;
 constexpr bool are_warps(int n) { return n > 0 && n <= most_warps && (n & (n - 1)) == 0; }
 constexpr bool are_registers(int n) { return n >= least_registers && n <= most_registers; }
+constexpr bool is_cluster(const cluster_shape &of) {
+  for (const int extent : {of.x, of.y, of.z})
+    if (extent < 1 || extent > most_cluster_blocks) return false;
+  return of.x * of.y * of.z <= most_cluster_blocks;
+}
+constexpr bool is_one_block(const cluster_shape &of) { return of.x == 1 && of.y == 1 && of.z == 1; }
 
 /// What holds of a kernel as a whole.
 struct recording {
   bool contracts;
   int warps;
   int registers;
+  cluster_shape cluster;
+  bool cooperative;
+  bool programmatic;
 };
 
 /// A trace in progress on this thread.
@@ -156,6 +181,32 @@ constexpr int registers_of() {
   }
 }
 
+template <class K>
+constexpr cluster_shape cluster_of() {
+  if constexpr (requires { requires std::is_pointer_v<decltype(&K::cluster)>; }) {
+    static_assert(is_cluster(K::cluster),
+                  "imbrex: a kernel's `cluster` is a cluster_shape of extents "
+                  "from 1 on, and of at most 16 blocks");
+    return K::cluster;
+  } else {
+    return {};
+  }
+}
+template <class K>
+constexpr bool is_cooperative() {
+  if constexpr (requires { requires std::is_pointer_v<decltype(&K::cooperative)>; })
+    return K::cooperative;
+  else
+    return false;
+}
+template <class K>
+constexpr bool is_programmatic() {
+  if constexpr (requires { requires std::is_pointer_v<decltype(&K::programmatic)>; })
+    return K::programmatic;
+  else
+    return false;
+}
+
 } // namespace detail
 
 /// The parameters of a kernel as a std::tuple: `ptr<T>`, `view<T, Rank>`, `scalar<T>`.
@@ -180,7 +231,10 @@ template <class K>
 constexpr recording recording_of(const trace_options &options) {
   return {.contracts = options.contract == fp_contract::on,
           .warps = options.warps != 0 ? options.warps : warps_of<K>(),
-          .registers = options.registers != 0 ? options.registers : registers_of<K>()};
+          .registers = options.registers != 0 ? options.registers : registers_of<K>(),
+          .cluster = is_one_block(options.cluster) ? cluster_of<K>() : options.cluster,
+          .cooperative = options.cooperative || is_cooperative<K>(),
+          .programmatic = options.programmatic || is_programmatic<K>()};
 }
 
 /// Give `run` what is to be traced.

@@ -19,6 +19,10 @@ struct jit_options {
   /// `trace` says.
   int warps = 0;
   int registers = 0;
+  /// What launches on a GPU ask for, as in `trace_options`, if `trace` does not say so.
+  cluster_shape cluster = {};
+  bool cooperative = false;
+  bool programmatic = false;
 };
 
 namespace detail {
@@ -191,6 +195,9 @@ inline trace_options trace_options_of(const jit_options &options) {
   trace_options how = options.trace;
   if (options.warps != 0) how.warps = options.warps;
   if (options.registers != 0) how.registers = options.registers;
+  if (!is_one_block(options.cluster)) how.cluster = options.cluster;
+  how.cooperative |= options.cooperative;
+  how.programmatic |= options.programmatic;
   return how;
 }
 

@@ -196,6 +196,24 @@ TEST_CASE("a launch that is made again where its context is current makes nothin
   CHECK(driver.here().current == 1);
 }
 
+TEST_CASE("a launch with attributes has them in another context, which allows as large clusters") {
+  fake::State &driver = testing::freshDriver(kFake.driver);
+  driver.isa = kFake.isa;
+  const MadeContext context(driver);
+  const testing::MadeStream elsewhere(driver, context);
+  const std::unique_ptr<gpu::SupportedGpu> gpu = *testing::openGpu({kFake.driver}, 0);
+  const auto loaded = *gpu->load(testing::assemblyOf(irOf(trace(Thrice{})), "sm_80"), "Thrice",
+                                 {.clusterBlocks = 16});
+  fake::SeenLaunch seen;
+  driver.device = [&](const fake::SeenLaunch &launch) { return seen = launch, 0; };
+  driver::KeptLaunch kept;
+  kept.keep({.grid = {32, 1, 1}, .threads = 128, .attributes = {.cluster = {16, 1, 1}}},
+            gpu->driver());
+  CHECK(gpu->startAgain(*loaded, kept, elsewhere.handle()));
+  CHECK(seen.stream == elsewhere.handle());
+  CHECK(seen.cluster == std::array<unsigned, 3>{16, 1, 1});
+}
+
 TEST_CASE("an event is of the context of the stream it is made for") {
   Fake fake(trace(Thrice{}));
   const MadeContext context(fake.driver);

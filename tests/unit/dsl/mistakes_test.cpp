@@ -495,6 +495,10 @@ TEST_CASE("warps and registers that no machine has are told with the line of the
   CHECK(refused({.warps = -1}, __LINE__ - 7) == "WarpsOfKernel");
   CHECK(refused({.registers = 8}, __LINE__ - 8) == "RegistersOfKernel");
   CHECK(refused({.registers = 2048}, __LINE__ - 9) == "RegistersOfKernel");
+  CHECK(refused({.cluster = {17}}, __LINE__ - 10) == "ClusterOfKernel");
+  CHECK(refused({.cluster = {4, 4, 2}}, __LINE__ - 11) == "ClusterOfKernel");
+  CHECK(refused({.cluster = {1, 0, 2}}, __LINE__ - 12) == "ClusterOfKernel");
+  CHECK(refused({.cluster = {1, 1, 1 << 30}}, __LINE__ - 13) == "ClusterOfKernel");
 }
 
 TEST_CASE("options of a product that are not for its operands are told") {

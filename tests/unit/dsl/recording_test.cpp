@@ -254,9 +254,16 @@ struct asking {
   void operator()(ptr<i32> p) const { store(p, 1); }
 };
 
+struct launched_specially {
+  static constexpr cluster_shape cluster{2, 1, 3};
+  static constexpr bool cooperative = true, programmatic = true;
+  void operator()(ptr<i32> p) const { store(p, 1); }
+};
+
 /// A member of another kind, which asks for nothing.
 struct counting {
   int warps = 3;
+  bool cooperative = true;
   void operator()(ptr<i32> p) const { store(p, warps); }
 };
 
@@ -275,4 +282,16 @@ TEST_CASE("what an author asks of the code stands in the kernel's header") {
   CHECK(header(counting{}) == "stage traced");
   CHECK(header(counting{}, {.contract = fp_contract::off, .warps = 16}) ==
         "stage traced [warps = 16, contract = off]");
+}
+
+TEST_CASE("what an author asks of launches stands in the kernel's header") {
+  const std::string all = "cooperative = true, programmatic = true]";
+  CHECK(header(launched_specially{}) == "stage traced [cluster = [2, 1, 3], " + all);
+  CHECK(header(launched_specially{}, {.cluster = {4}}) ==
+        "stage traced [cluster = [4, 1, 1], " + all);
+  CHECK(header(counting{}, {.cluster = {1, 16}}) == "stage traced [cluster = [1, 16, 1]]");
+  CHECK(header(counting{}, {.cluster = {1, 1, 1}}) == "stage traced");
+  CHECK(header(counting{}, {.cooperative = true}) == "stage traced [cooperative = true]");
+  CHECK(header(asking{}, {.programmatic = true}) ==
+        "stage traced [warps = 8, registers = 128, programmatic = true]");
 }

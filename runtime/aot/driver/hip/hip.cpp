@@ -40,7 +40,8 @@ public:
       : Gpu(opened, own.kindOf(opened.number)), own_(own) {}
 
   const char *lacksFor(const LaunchAttributes &attributes) const override {
-    return attributes.areAny() && own_.launchCooperative == nullptr ? kLaunchCooperative : nullptr;
+    return attributes.isCooperative && own_.launchCooperative == nullptr ? kLaunchCooperative
+                                                                         : nullptr;
   }
 
 protected:

@@ -1,0 +1,6 @@
+#include "tests/package/aot/attributed/kernels.h"
+#include <imbrex/generator.hpp>
+
+using namespace imbrex::aot_kernels;
+
+IMBREX_KERNEL(gathered, gathered{});
