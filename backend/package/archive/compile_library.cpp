@@ -249,7 +249,9 @@ bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics
   std::size_t next = 0;
   for (LibraryKernel *kernel : kernels)
     for (; next < tasks.size() && &tasks[next].of == kernel; ++next) {
-      for (const Diagnostic &said : tasks[next].diagnostics.all()) diagnostics.add(said);
+      // Of the codes for one target each may say the same.
+      for (const Diagnostic &said : tasks[next].diagnostics.all())
+        if (!llvm::is_contained(diagnostics.all(), said)) diagnostics.add(said);
       if (!tasks[next].made) continue;
       while (!kernel->codes.empty() && isNoBetter(kernel->codes.back(), *tasks[next].made))
         kernel->codes.pop_back();

@@ -41,6 +41,25 @@ def refuses(name, wanted, targets="host", *options):
         expect(not list(pathlib.Path(folder).iterdir()), f"nothing is written of {name}")
 
 
+def test_launches():
+    with tempfile.TemporaryDirectory() as folder:
+        done = generate("attributed_cuda", folder, "sm_80,sm_90a", "--ptx-only")
+        expect(done.returncode == 1, "sm_80 has no clusters")
+        for what in ("cluster", "programmatic"):
+            text = f"asks for `{what}`, which launches on sm_80 don't have"
+            expect(done.stderr.count(text) == 1, f"'{text}' once in\n{done.stderr}")
+        done = generate("attributed_cuda", folder, "host,sm_90a", "--ptx-only")
+        expect(done.returncode == 0, done.stderr)
+        manifest = json.loads(pathlib.Path(folder, "attributed_cuda.json").read_text())
+        launches = {kernel["name"]: [code["launch"] for code in kernel["codes"] if "launch" in code]
+                    for kernel in manifest["kernels"]}
+        for name, cluster, cooperative, programmatic in (
+                ("gathered", 1, True, False), ("paired", 2, False, False),
+                ("sixteen", 16, False, False), ("chained", 1, False, True)):
+            wanted = {"cluster": [cluster, 1, 1], "cooperative": cooperative, "programmatic": programmatic}
+            expect(launches[name] and all(one == wanted for one in launches[name]), f"{name}: {launches[name]}")
+
+
 def test_refusals():
     refuses("twice", "wrong/second.cpp:3: error: two functions of the library would be called 'clear'")
     refuses("twice", "wrong/second.cpp:4: error: two functions of the library would be called 'clear_dlpack'")
@@ -164,6 +183,7 @@ def test_consumer():
 
 
 test_refusals()
+test_launches()
 test_files()
 test_tuning()
 test_telling()
