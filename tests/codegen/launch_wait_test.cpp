@@ -1,5 +1,8 @@
 #include "backend/validate/access_order.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/Module.h"
 #include "tests/codegen/compiled_table.h"
 #include "tests/support/assembler.h"
 
@@ -82,6 +85,28 @@ TEST_CASE("memory that is touched before the wait is told") {
     CAPTURE(touchesNothing);
     CHECK(firstIn(touchesNothing + (";\n" + wait)) == "");
   }
+}
+
+TEST_CASE("code that waits too late is not handed out") {
+  const target::GpuTarget &target = targetOf("sm_90a");
+  ir::Kernel kernel = programmatic(kernelTable(target.machine()).front().kernel);
+  const GpuCode code = codeOf(kernel, target);
+  REQUIRE(makeAssembly(code, target));
+  const auto isWait = [](const llvm::Instruction &one) {
+    const auto *call = llvm::dyn_cast<llvm::CallInst>(&one);
+    return call && call->getIntrinsicID() == llvm::Intrinsic::nvvm_griddepcontrol_wait;
+  };
+  for (llvm::Function &function : *code.module) {
+    if (function.isDeclaration()) continue;
+    const auto wait = llvm::find_if(llvm::instructions(function), isWait);
+    REQUIRE(wait != llvm::inst_end(function));
+    wait->moveBefore(function.back().getTerminator()->getIterator());
+  }
+  const auto text = makeAssembly(code, target);
+  REQUIRE_FALSE(text);
+  CHECK(text.error().kind == Diag::CodeUnlikeOrder);
+  CHECK(contains(text.error().message, "global"));
+  CHECK(contains(text.error().message, "' stands before the wait for the launch in front"));
 }
 
 TEST_CASE("a wait that the assembly has lost is told") {
