@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <numeric>
@@ -25,6 +26,14 @@ struct Copied {
   void operator()(view<const i32, 1> x, view<i32, 1> y) const {
     auto here = box<1024>(program_id(0));
     y[here] = x[here] + 7;
+  }
+};
+
+/// Each block reads what another one wrote in the step before.
+struct Turned {
+  void operator()(view<const i32, 1> x, view<i32, 1> y, scalar<i32> blocks) const {
+    auto next = program_id(0) + 1;
+    y[box<1024>(program_id(0))] = x[box<1024>(where(next == blocks, 0, next))] * 3 + 1;
   }
 };
 
@@ -101,7 +110,53 @@ void keepOrder(const char *name) {
   }
 }
 
+/// Launches of all kinds, each behind the one in front of it.
+void keepOrderOfSpecial(const char *name, std::vector<jit_options> kinds) {
+  const auto on = gpuToStream(name);
+  if (!on) return;
+  constexpr int kFew = 64;
+  constexpr std::size_t kNumbers = kFew * 1024;
+  std::vector<i32> expected = ramp(kNumbers);
+  const stream queue(*on);
+  device_buffer<i32> x(queue, expected), y(queue, {kNumbers});
+  kinds.emplace_back();
+  for (const jit_options &kind : kinds) {
+    jit_options options = kind;
+    options.on = *on;
+    const auto turn = jit(Turned{}, options);
+    if (const auto made = turn.try_prepare(*on);
+        !made && made.error().code() == "LaunchOfMachine") {
+      std::printf("%s\n", made.error().what());
+      continue;
+    }
+    const auto plain = jit(Turned{});
+    constexpr int kRounds = 300;
+    for (int i = 0; i < kRounds; ++i) {
+      turn(queue, grid(kFew), x, y, kFew);
+      turn(queue, grid(kFew), y, x, kFew);
+      turn(queue, grid(kFew), x, y, kFew);
+      plain(queue, grid(kFew), y, x, kFew);
+    }
+    // A block is as many places on as there were steps.
+    constexpr int kSteps = 4 * kRounds;
+    std::rotate(expected.begin(), expected.begin() + kSteps % kFew * 1024, expected.end());
+    expected = stepped(expected, kSteps, 0);
+    CHECK(contentOf(x) == expected);
+  }
+}
+
 } // namespace
+
+TEST_CASE("the cuda device keeps the order of launches in clusters, cooperative and programmatic") {
+  keepOrderOfSpecial("cuda", {{.cooperative = true},
+                              {.programmatic = true},
+                              {.cluster = {4}},
+                              {.cluster = {16}},
+                              {.cluster = {2}, .programmatic = true}});
+}
+TEST_CASE("the hip device keeps the order of cooperative launches") {
+  keepOrderOfSpecial("hip", {{.cooperative = true}});
+}
 
 TEST_CASE("the cuda device keeps the order of streams") { keepOrder("cuda"); }
 TEST_CASE("the hip device keeps the order of streams") { keepOrder("hip"); }

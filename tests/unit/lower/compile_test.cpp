@@ -128,6 +128,33 @@ TEST_CASE("a report says as JSON what a launch passes, and what it has to keep")
     }
 }
 
+TEST_CASE("a report says what launches ask for") {
+  const auto *machine = machine::findMachine("sm_90a");
+  if (target::findGpuTarget(*machine) == nullptr) return;
+  const target::GpuTarget &target = target::gpuTarget(*machine);
+  const auto reportFor = [&](const std::string &asked) {
+    ir::Kernel kernel = parsedKernel("kernel @k(%q: ptr<f32>) stage tiles " + asked +
+                                     "{\n%x = constant 1.0 : f32\nstore %q, %x\n}\n");
+    Diagnostics diagnostics;
+    const auto code = compileForGpu(kernel, target, {}, diagnostics);
+    REQUIRE_MESSAGE(code, diagnostics.render());
+    const auto report = reportOf(*code, target);
+    REQUIRE(report);
+    return std::pair(toText(*report), toJson(*report));
+  };
+  const auto has = [](const std::string &text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+  };
+  const auto [plain, plainJson] = reportFor("");
+  CHECK_FALSE(has(plain, "asked for"));
+  CHECK(has(plainJson, R"("launch":{"cluster":[1,1,1],"cooperative":false,"programmatic":false})"));
+  const auto [all, allJson] =
+      reportFor("[warps = 2, cluster = [2, 1, 4], cooperative = true, programmatic = true] ");
+  CHECK(has(all, " 2 warps, clusters of 2 x 1 x 4, cooperative, programmatic\n"));
+  CHECK(has(allJson, R"("launch":{"cluster":[2,1,4],"cooperative":true,"programmatic":true})"));
+  CHECK(has(reportFor("[programmatic = true] ").first, " programmatic\n"));
+}
+
 TEST_CASE("what a block does not have without asking is one array that the launch gives it" *
           doctest::test_suite("toolkit")) {
   for (const char *name : {"sm_80", "sm_90a", "sm_120a"}) {
