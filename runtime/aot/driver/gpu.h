@@ -39,8 +39,6 @@ struct Launch {
   void *stream = nullptr;                    ///< Null: the device's default one.
 };
 
-class Gpu;
-
 /// A launch in the words of a driver's call, which may be kept. It leads into itself, into the
 /// arguments, and to the GPU.
 class LaunchWords {
