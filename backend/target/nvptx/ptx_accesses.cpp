@@ -16,9 +16,9 @@ struct FirstWord {
   AccessKind kind;
 };
 constexpr std::array kFirstWords = {
-    FirstWord{"ld", AccessKind::Load},        FirstWord{"st", AccessKind::Store},
-    FirstWord{"atom", AccessKind::Update},    FirstWord{"red", AccessKind::Update},
-    FirstWord{"fence", AccessKind::Fence},    FirstWord{"bar", AccessKind::Meeting},
+    FirstWord{"ld", AccessKind::Load},         FirstWord{"st", AccessKind::Store},
+    FirstWord{"atom", AccessKind::Update},     FirstWord{"red", AccessKind::Update},
+    FirstWord{"fence", AccessKind::Fence},     FirstWord{"bar", AccessKind::Meeting},
     FirstWord{"barrier", AccessKind::Meeting}, FirstWord{"griddepcontrol", AccessKind::Launch}};
 
 /// By the first word alone: most instructions are told by it to be no accesses.

@@ -152,7 +152,8 @@ TEST_CASE("what attention computes of a thread's index is not kept across its lo
       CAPTURE(machine);
       CAPTURE(product.name);
       const target::GpuTarget &target = targetOf(machine);
-      const bench::Quality quality = bench::measure(bench::codeOf(product.record(), target), target);
+      const bench::Quality quality =
+          bench::measure(bench::codeOf(product.record(), target), target);
       CHECK(quality.resources.spilledBytes == 0);
     }
 }
