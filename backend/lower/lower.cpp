@@ -118,7 +118,7 @@ KernelInterface Emitter::run() {
   interface.sharedMemoryBytes =
       std::max(static_cast<std::int32_t>(shared.bytes()), interface.bytesAtLaunch);
   interface.sites = std::move(sites_);
-  if (interface.sharedMemoryBytes > 0) {
+  if (interface.sharedMemoryBytes > 0 && kernel.attributes().registers == 0) {
     const machine::Machine &machine = words.machine();
     const std::int32_t blocks = machine.sharedMemoryPerCore / interface.sharedMemoryBytes;
     const std::int64_t warps = blocks * interface.threads / kernel.threads().lanes;

@@ -33,7 +33,7 @@ public:
   /// Let its code use so many registers of a thread at most.
   virtual void limitRegisters(llvm::Function &function, std::int32_t registers) const = 0;
   /// No more warps than so many will share a partition's registers, as there is no shared memory
-  /// for more blocks.
+  /// for more blocks. Not of a function that `limitRegisters` is for, which may get more by it.
   virtual void expectWarps(llvm::Function &, std::int64_t /*perPartition*/) const {}
   /// Let its blocks come in clusters of so many along x, y, z.
   virtual void formClusters(llvm::Function &, llvm::ArrayRef<std::int64_t> /*extents*/) const {
