@@ -255,17 +255,29 @@ std::size_t copiesAtHead(llvm::ArrayRef<std::unique_ptr<ir::Op>> ops) {
   return count;
 }
 
-/// Whether it has several sums of products on matrix units, as attention does: with their operands
-/// these leave no registers to spare.
+/// Whether a value is computed from a product's sums, behind the head of a loop.
+bool isOfProduct(const ir::Kernel &kernel, ir::ValueId value) {
+  llvm::SmallVector<ir::ValueId> open{value};
+  std::set<ir::ValueId> seen;
+  while (!open.empty()) {
+    const ir::ValueId next = open.pop_back_val();
+    const ir::Op *made = kernel.definition(next);
+    if (made == nullptr || !seen.insert(next).second) continue;
+    if (ir::isProduct(*made)) return true;
+    llvm::append_range(open, made->operands);
+  }
+  return false;
+}
+
+/// Whether sums of one product in it are another's operand, as in attention: with both sums, and
+/// the operand, there are no registers to spare.
 bool fillsRegisters(const ir::Kernel &kernel, const ir::Op &loop) {
-  std::size_t sums = 0;
+  bool does = false;
   ir::walk(loop.regions[0], [&](const ir::Op &op) {
-    if (!ir::isProduct(op) || !ir::isOnUnit(op)) return;
-    const ir::Op *before = kernel.definition(op.operand(2));
-    const bool goesOn = before != nullptr && ir::isProduct(*before);
-    sums += goesOn ? 0 : 1;
+    does |= ir::isProduct(op) && ir::isOnUnit(op) &&
+            (isOfProduct(kernel, op.operand(0)) || isOfProduct(kernel, op.operand(1)));
   });
-  return sums > 1;
+  return does;
 }
 
 } // namespace
