@@ -120,7 +120,8 @@ KernelInterface Emitter::run() {
   interface.sites = std::move(sites_);
   if (interface.sharedMemoryBytes > 0 && kernel.attributes().registers == 0) {
     const machine::Machine &machine = words.machine();
-    const std::int32_t blocks = machine.sharedMemoryPerCore / interface.sharedMemoryBytes;
+    const std::int32_t blocks =
+        std::max(machine.sharedMemoryPerCore / interface.sharedMemoryBytes, 1);
     const std::int64_t warps = blocks * interface.threads / kernel.threads().lanes;
     words.expectWarps(*function_, llvm::divideCeil(warps, machine.partitionsPerCore));
   }

@@ -97,8 +97,8 @@ private:
 
   void foldRegisters(std::size_t bit) {
     const std::size_t mask = bits_[bit].mask;
-    std::vector<std::size_t> left;
     if (isPaired_ && foldPairs(mask)) return;
+    std::vector<std::size_t> left;
     for (const std::size_t r : live_) {
       if ((r & mask) != 0) continue;
       Value *index = e_.coordinate(layout_, r, attrs_.axis);
