@@ -124,19 +124,15 @@ bool checkYield(const OpCheck &check, const Op &parent) {
          LayoutCheck(check).areSlotsOne(check.op().operands, parent.results);
 }
 
-} // namespace
-
-namespace {
-
 /// None, or three extents.
-bool isCluster(llvm::ArrayRef<std::int64_t> cluster) {
-  if (cluster.empty()) return true;
-  std::int64_t blocks = 1;
-  for (const std::int64_t extent : cluster) {
-    if (extent < 1 || extent > KernelAttrs::kMostClusterBlocks) return false;
-    blocks *= extent;
-  }
-  return cluster.size() == 3 && blocks <= KernelAttrs::kMostClusterBlocks;
+bool hasCluster(const KernelAttrs &asked) {
+  if (asked.cluster.empty()) return true;
+  return asked.cluster.size() == 3 &&
+         llvm::all_of(asked.cluster,
+                      [](std::int64_t extent) {
+                        return extent >= 1 && extent <= KernelAttrs::kMostClusterBlocks;
+                      }) &&
+         asked.clusterBlocks() <= KernelAttrs::kMostClusterBlocks;
 }
 
 } // namespace
@@ -153,12 +149,11 @@ bool checkDemands(const Kernel &kernel, Diagnostics &diagnostics) {
   if (!hasRegisters)
     diagnostics.report(Diag::RegistersOfKernel, kernel.where(), kernel.name(), registers,
                        KernelAttrs::kLeastRegisters, KernelAttrs::kMostRegisters);
-  const auto &cluster = kernel.attributes().cluster;
-  const bool hasCluster = isCluster(cluster);
-  if (!hasCluster)
-    diagnostics.report(Diag::ClusterOfKernel, kernel.where(), kernel.name(), joined(cluster, " x "),
-                       KernelAttrs::kMostClusterBlocks);
-  return hasWarps && hasRegisters && hasCluster;
+  const bool isCluster = hasCluster(kernel.attributes());
+  if (!isCluster)
+    diagnostics.report(Diag::ClusterOfKernel, kernel.where(), kernel.name(),
+                       joined(kernel.attributes().cluster, " x "), KernelAttrs::kMostClusterBlocks);
+  return hasWarps && hasRegisters && isCluster;
 }
 
 bool checkThreads(const Kernel &kernel, Diagnostics &diagnostics) {

@@ -56,10 +56,6 @@ Value *pairOf(Emitter &e, const Registers &registers, std::size_t first) {
   return vectorOf(e.b, {registers[isOne ? 0 : first], registers[isOne ? 0 : first + 1]});
 }
 
-void takeApart(Emitter &e, Value *pair, Registers &registers) {
-  for (const std::size_t i : {0, 1}) registers.push_back(e.b.CreateExtractElement(pair, i));
-}
-
 Registers emitPairs(Emitter &e, const ir::Op &op) {
   const ElementKind element = e.type(op.result()).element();
   Registers results;
@@ -67,7 +63,8 @@ Registers emitPairs(Emitter &e, const ir::Op &op) {
     llvm::SmallVector<Value *, 3> pairs;
     for (const ir::ValueId operand : op.operands)
       pairs.push_back(pairOf(e, e.registers(operand), r));
-    takeApart(e, emitElementwise(e.b, op.kind, element, pairs, e.natives), results);
+    llvm::append_range(results,
+                       halvesOf(e.b, emitElementwise(e.b, op.kind, element, pairs, e.natives)));
   }
   return results;
 }
@@ -130,7 +127,7 @@ void emitCastOp(Emitter &e, const ir::Op &op) {
   if (from == ElementKind::F32 && to == ElementKind::BF16 && e.words.hasFloatPairs() &&
       registers.size() % 2 == 0)
     for (std::size_t r = 0; r < registers.size(); r += 2)
-      takeApart(e, cast(pairOf(e, registers, r)), results);
+      llvm::append_range(results, halvesOf(e.b, cast(pairOf(e, registers, r))));
   else
     for (Value *x : registers) results.push_back(cast(x));
   e.define(op.result(), std::move(results));

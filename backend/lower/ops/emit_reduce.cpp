@@ -63,12 +63,10 @@ private:
     std::vector<std::size_t> order(bits_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     if (!isOrdered_)
-      std::ranges::stable_sort(order, {}, [&](std::size_t i) { return bits_[i].dim; });
-    // Neighbours in registers are pairs as long as those far from each other are folded.
-    if (isPaired_)
       std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-        const bool isRegister = bits_[i].dim == Dim::Register;
-        return std::pair(bits_[i].dim, isRegister ? -std::int64_t{bits_[i].mask} : 0);
+        // Neighbours in registers are pairs as long as those far from each other are folded.
+        const bool isFarFirst = isPaired_ && bits_[i].dim == Dim::Register;
+        return std::pair(bits_[i].dim, isFarFirst ? -std::int64_t{bits_[i].mask} : 0);
       });
     for (std::size_t i = 0; i < order.size();) {
       const std::size_t bit = order[i++];
@@ -119,8 +117,9 @@ private:
       const Combined both =
           combiner_.combine({vectorOf(e_.b, {states_[a][0], states_[b][0]})},
                             {vectorOf(e_.b, {states_[a | mask][0], states_[b | mask][0]})});
-      states_[a] = {e_.b.CreateExtractElement(both[0], std::uint64_t{0})};
-      states_[b] = {e_.b.CreateExtractElement(both[0], std::uint64_t{1})};
+      const auto [first, second] = halvesOf(e_.b, both[0]);
+      states_[a] = {first};
+      states_[b] = {second};
     }
     live_ = std::move(left);
     return true;

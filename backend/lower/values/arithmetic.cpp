@@ -315,6 +315,11 @@ Value *vectorOf(Builder &b, llvm::ArrayRef<Value *> elements) {
   return vector;
 }
 
+std::array<Value *, 2> halvesOf(Builder &b, Value *pair) {
+  return {b.CreateExtractElement(pair, std::uint64_t{0}),
+          b.CreateExtractElement(pair, std::uint64_t{1})};
+}
+
 llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element) {
   const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(like);
   return vector ? llvm::FixedVectorType::get(element, vector->getNumElements()) : element;

@@ -3,6 +3,7 @@
 #include "backend/ir/op.h"
 #include "llvm/IR/IRBuilder.h"
 
+#include <array>
 #include <string_view>
 
 /// The meaning of one op on elements in registers, scalars or vectors of them, without loops:
@@ -66,6 +67,8 @@ llvm::Value *vectorTakenApart(llvm::ArrayRef<llvm::Value *> elements);
 /// Values of one type as a vector: of integers, the one that they are taken from, if there is one.
 /// Floats would go through branches in pairs then, and take pairs of registers.
 llvm::Value *vectorOf(llvm::IRBuilder<> &builder, llvm::ArrayRef<llvm::Value *> elements);
+/// The elements of a vector of two.
+std::array<llvm::Value *, 2> halvesOf(llvm::IRBuilder<> &builder, llvm::Value *pair);
 
 /// The type with the same lanes as `like` and this element.
 llvm::Type *lanesLike(llvm::Type *like, llvm::Type *element);

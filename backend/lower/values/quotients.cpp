@@ -90,8 +90,7 @@ private:
     for (std::size_t i = 0; i < dividends_.size(); i += 2) {
       Value *both = vectorOf(e_.b, {dividends_[i], dividends_[i + 1]});
       both = math::quotientBy(reciprocals, single(both), divisors).in(e_.b);
-      for (const std::uint64_t half : {0, 1})
-        quotients.push_back(e_.b.CreateExtractElement(both, half));
+      llvm::append_range(quotients, halvesOf(e_.b, both));
     }
     return quotients;
   }

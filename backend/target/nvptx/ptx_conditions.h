@@ -15,7 +15,8 @@ namespace imbrex::target::nvptx {
 ///   setp.gt.u64  %p49, %rd1, 8;      not lt.u64(%rd1,9)
 ///   setp.lt.u64  %p55, %rd1, 9;      lt.u64(%rd1,9)
 ///
-/// Registers that are set in several places, or from memory, stand for themselves in these names.
+/// In the names numbers stand for the operands: two of one number are computed alike.
+/// Registers that are set in several places, or from memory, stand for themselves.
 /// So does a predicate that is computed from what a register held before it was set again. A
 /// block's `sets`, which are all registers on the way in, are the conditions that depend on them on
 /// the way out.

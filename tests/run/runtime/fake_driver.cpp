@@ -155,6 +155,12 @@ bool areArguments(void **parameters, void **extra) {
                               extra[4] == reinterpret_cast<void *>(kEnd));
 }
 
+SeenLaunch askedFor(const std::array<unsigned, 3> &grid, unsigned threads, unsigned sharedBytes,
+                    void *stream, void **each) {
+  return {
+      .grid = grid, .threads = threads, .sharedBytes = sharedBytes, .each = each, .stream = stream};
+}
+
 int launch(const Kernel &of, SeenLaunch seen, void **extra) {
   if (!isStreamOfHere(seen.stream) || !isOfHere(of.module)) return kInvalidHandle;
   unsigned blocks = 1, clusterBlocks = 1;
@@ -260,15 +266,8 @@ int fake_launch(void *kernel, unsigned gridX, unsigned gridY, unsigned gridZ, un
   if (const int error = enter("launch"); error != 0 || state().isQuiet) return error;
   if (blockY != 1 || blockZ != 1 || (parameters == nullptr && extra == nullptr))
     return kInvalidValue;
-  const SeenLaunch asked{.image = {},
-                         .kernel = {},
-                         .grid = {gridX, gridY, gridZ},
-                         .threads = blockX,
-                         .sharedBytes = sharedBytes,
-                         .arguments = {},
-                         .each = parameters,
-                         .stream = stream};
-  return launch(*static_cast<Kernel *>(kernel), asked, extra);
+  return launch(*static_cast<Kernel *>(kernel),
+                askedFor({gridX, gridY, gridZ}, blockX, sharedBytes, stream, parameters), extra);
 }
 
 int fake_synchronise(void *stream) {
@@ -511,15 +510,9 @@ cuLaunchKernelEx(const imbrex::driver::cuda_launch::Config *config, void *kernel
   const Lock lock(inDriver);
   if (const int error = enter("launchWith"); error != 0 || state().isQuiet) return error;
   if (config->blockY != 1 || config->blockZ != 1) return kInvalidValue;
-  SeenLaunch asked{.image = {},
-                   .kernel = {},
-                   .grid = {config->gridX, config->gridY, config->gridZ},
-                   .threads = config->blockX,
-                   .sharedBytes = config->sharedBytes,
-                   .arguments = {},
-                   .each = parameters,
-                   .stream = config->stream,
-                   .isPlain = false};
+  SeenLaunch asked = askedFor({config->gridX, config->gridY, config->gridZ}, config->blockX,
+                              config->sharedBytes, config->stream, parameters);
+  asked.isPlain = false;
   for (unsigned i = 0; i < config->attributeCount; ++i) {
     const auto &[id, unused, value] = config->attributes[i];
     switch (id) {
@@ -575,16 +568,9 @@ hipModuleLaunchCooperativeKernel(void *kernel, unsigned gridX, unsigned gridY, u
   const Lock lock(inDriver);
   if (const int error = enter("launchCooperative"); error != 0 || state().isQuiet) return error;
   if (blockY != 1 || blockZ != 1 || parameters == nullptr) return kInvalidValue;
-  const SeenLaunch asked{.image = {},
-                         .kernel = {},
-                         .grid = {gridX, gridY, gridZ},
-                         .threads = blockX,
-                         .sharedBytes = sharedBytes,
-                         .arguments = {},
-                         .each = parameters,
-                         .stream = stream,
-                         .isCooperative = true,
-                         .isPlain = false};
+  SeenLaunch asked = askedFor({gridX, gridY, gridZ}, blockX, sharedBytes, stream, parameters);
+  asked.isCooperative = true;
+  asked.isPlain = false;
   return launch(*static_cast<Kernel *>(kernel), asked, nullptr);
 }
 #endif

@@ -17,12 +17,12 @@ namespace imbrex::fake {
 
 /// A launch as it reaches the driver.
 struct SeenLaunch {
-  std::string image; ///< What the kernel's module was loaded from.
-  std::string kernel;
+  std::string image = {}; ///< What the kernel's module was loaded from.
+  std::string kernel = {};
   std::array<unsigned, 3> grid;
   unsigned threads;
   unsigned sharedBytes;
-  std::vector<std::byte> arguments;
+  std::vector<std::byte> arguments = {};
   void **each = nullptr;  ///< Where each argument is, if not all in the bytes.
   void *stream = nullptr; ///< That it was put into.
   std::array<unsigned, 3> cluster{1, 1, 1};

@@ -154,6 +154,8 @@ TEST_CASE("what attention computes of a thread's index is not kept across its lo
       const target::GpuTarget &target = targetOf(machine);
       const bench::Quality quality =
           bench::measure(bench::codeOf(product.record(), target), target);
+      if (!quality.image)
+        MESSAGE("SKIP: spills on " << machine << " are not known, for no assembler is found");
       CHECK(quality.resources.spilledBytes == 0);
     }
 }
