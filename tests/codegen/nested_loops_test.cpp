@@ -2,6 +2,7 @@
 #include "backend/ir/text.h"
 #include "backend/passes/pipeline/join_orders.h"
 #include "backend/passes/pipeline/prove_rings.h"
+#include "backend/passes/pipeline/refill_rings.h"
 #include "backend/pipeline.h"
 #include "backend/schedule/check/check.h"
 #include "backend/schedule/program/well_formed.h"
@@ -121,14 +122,18 @@ TEST_CASE("what a proof will take is known before loops are written") {
       REQUIRE(runPasses(kernel, gpuPipeline(), context, "plan-loops"));
       std::deque<passes::pipeline::LoopLoads> loads;
       passes::pipeline::LoopOrders orders;
-      for (const ir::Op *loop : passes::pipeline::loopsThat(passes::pipeline::hasPlan, kernel)) {
+      const auto loops = passes::pipeline::loopsThat(passes::pipeline::hasPlan, kernel);
+      auto refilled = passes::pipeline::refilledLoops(kernel, loops);
+      for (const ir::Op *loop : loops) {
         const auto &attrs = loop->attrs<ir::ForAttrs>();
         if (attrs.slots <= ir::ForAttrs::kInRegisters) continue;
         loads.push_back(passes::pipeline::loadsOfRings(kernel, *loop));
-        orders.emplace(loop, passes::pipeline::OrderedLoop{
-                                 loads.back(), passes::pipeline::orderLoop(
-                                                   kernel, *loop, loads.back(),
-                                                   {attrs.slots, attrs.loader}, machine)});
+        orders.emplace(
+            loop, passes::pipeline::OrderedLoop{
+                      .loads = loads.back(),
+                      .order = passes::pipeline::orderLoop(kernel, *loop, loads.back(),
+                                                           {attrs.slots, attrs.loader}, machine),
+                      .refills = refilled[loop]});
       }
       const schedule::Program joined = passes::pipeline::joinOrders(kernel, orders);
       for (const char *pass : {"apply-plans", "split-roles", "place-slots"})

@@ -77,6 +77,8 @@ void checkEmulated(const std::string &target) {
   for (const TableKernel &one : largeProducts()) checkDeliveries(executables, one, 3);
   for (const int slots : {2, 3})
     for (const TableKernel &one : longTrips(slots)) checkDeliveries(executables, one, 1);
+  for (const int slots : {2, 3})
+    for (const TableKernel &one : loopsInRow(slots)) checkDeliveries(executables, one, 2);
   for (const TableKernel &one : oddProducts()) checkDeliveries(executables, one, 3);
   for (const TableKernel &one : mixedLoads()) checkDeliveries(executables, one, 3);
   for (const TableKernel &one : hintedLoads()) checkDeliveries(executables, one, 3);

@@ -45,6 +45,28 @@ struct pipelined_attention {
   }
 };
 
+/// The trips of attention in two loops, one behind the other, of which the second weighs its scores
+/// otherwise.
+struct pipelined_parts {
+  int slots = 2;
+  void operator()(view<const f16, 2> q, view<const f16, 2> k, view<const f16, 2> v,
+                  scalar<i32> first, scalar<i32> all, view<f32, 2> o) const {
+    for (auto m : range(0, cdiv(q.extent(0), 16))) {
+      auto queries = q[box<16, 16>(m, 0)];
+      var sums = zeros<f32, 16, 16>();
+      const auto trips = [&](const auto &from, const auto &to, float weight) {
+        for (auto n : ahead(range(from, to), slots)) {
+          auto scores = dot(queries, permute<1, 0>(k[box<16, 16>(n, 0)])) * weight;
+          sums += dot(cast<f16>(scores), v[box<16, 16>(n, 0)]);
+        }
+      };
+      trips(0, first, 2.0F);
+      trips(first, all, 1.0F);
+      o[box<16, 16>(m, 0)] = sums;
+    }
+  }
+};
+
 /// Pointers that move on with the trips, and a mask.
 struct pipelined_stream {
   int slots = 2;
@@ -224,6 +246,20 @@ std::vector<TableKernel> oddProducts() {
                         {1, 2, 1}, {random(48, 208), random(40, 208), "zeros:48x40"}));
   kernels.push_back(row("odd_product_80_transposed", pipelined_odd_product<16, 96, 80, true>{},
                         {2, 1, 1}, {random(30, 400), random(90, 400), "zeros:30x90"}));
+  return kernels;
+}
+
+std::vector<TableKernel> loopsInRow(int slots) {
+  std::vector<TableKernel> kernels;
+  for (const int first : {0, 1, slots - 1, slots, slots + 1})
+    for (const int rest : {0, 1, slots + 1}) {
+      const std::string rows = std::to_string(std::max(16 * (first + rest) - 8, 0));
+      kernels.push_back(row("parts_" + std::to_string(slots) + "_" + std::to_string(first) + "_" +
+                                std::to_string(rest),
+                            pipelined_parts{slots}, {1, 1, 1},
+                            {random(40, 16), "random:" + rows + "x16", "random:" + rows + "x16",
+                             std::to_string(first), std::to_string(first + rest), "zeros:40x16"}));
+    }
   return kernels;
 }
 

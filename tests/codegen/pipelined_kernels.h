@@ -24,6 +24,10 @@ std::vector<TableKernel> largeProducts();
 /// many as go around the slots, and one more that is not whole.
 std::vector<TableKernel> longTrips(int slots);
 
+/// Two loops of two products a trip, one behind the other, in a loop: of numbers of trips around
+/// the slots.
+std::vector<TableKernel> loopsInRow(int slots);
+
 /// Products of tiles whose extents are no powers of two, with b as it is and transposed.
 std::vector<TableKernel> oddProducts();
 

@@ -6,6 +6,8 @@
 #include "backend/passes/rewriting.h"
 #include "backend/support/check.h"
 
+#include <utility>
+
 namespace imbrex::passes::pipeline {
 namespace {
 
@@ -17,14 +19,15 @@ using Measure = schedule::Guard::Measure;
 class Applier {
 public:
   Applier(Kernel &kernel, Block &block, std::size_t loop, const LoopLoads &loads,
-          const LoopOrder &order)
+          const LoopOrder &order, std::vector<ValueId> rings)
       : kernel_(&kernel), block_(&block), at_(loop), loop_(block.ops[loop].get()),
-        body_(&loop_->regions[0]), loads_(loads), order_(order), trips_(kernel, *loop_, loads) {
+        body_(&loop_->regions[0]), loads_(loads), order_(order), trips_(kernel, *loop_, loads),
+        rings_(std::move(rings)) {
     for (const auto &op : body_->ops) bodyOps_.push_back(op.get());
   }
 
-  void run() {
-    makeRings();
+  std::vector<ValueId> run() {
+    if (rings_.empty()) makeRings();
     Block before;
     if (order_.isOfRoles()) {
       writeRoles();
@@ -33,6 +36,7 @@ public:
       writeBody();
     }
     moveInto(*block_, at_, std::move(before));
+    return std::move(rings_);
   }
 
 private:
@@ -281,9 +285,10 @@ private:
 
 } // namespace
 
-void applyOrder(Kernel &kernel, Block &block, std::size_t loop, const LoopLoads &loads,
-                const LoopOrder &order) {
-  Applier(kernel, block, loop, loads, order).run();
+std::vector<ValueId> applyOrder(Kernel &kernel, Block &block, std::size_t loop,
+                                const LoopLoads &loads, const LoopOrder &order,
+                                std::vector<ValueId> rings) {
+  return Applier(kernel, block, loop, loads, order, std::move(rings)).run();
 }
 
 } // namespace imbrex::passes::pipeline

@@ -49,7 +49,10 @@ namespace imbrex::passes::pipeline {
 /// copies are started. What a trip that never comes would copy is left out by the condition, which
 /// is spelled so that it holds whatever the numbers are: `high - %i`, as an unsigned number,
 /// against the distance.
-void applyOrder(ir::Kernel &kernel, ir::Block &block, std::size_t loop, const LoopLoads &loads,
-                const LoopOrder &order);
+///
+/// Returns the rings, by load: new ones, or those given, of a loop in front of it (refill_rings.h).
+std::vector<ir::ValueId> applyOrder(ir::Kernel &kernel, ir::Block &block, std::size_t loop,
+                                    const LoopLoads &loads, const LoopOrder &order,
+                                    std::vector<ir::ValueId> rings);
 
 } // namespace imbrex::passes::pipeline

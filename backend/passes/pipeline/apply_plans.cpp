@@ -5,10 +5,12 @@
 #include "backend/passes/pipeline/copy_layout.h"
 #include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/read_layout.h"
+#include "backend/passes/pipeline/refill_rings.h"
 #include "backend/passes/pipeline/stage_loads.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
 #include <utility>
 
 namespace imbrex::passes::pipeline {
@@ -38,13 +40,16 @@ bool countsUp(const Kernel &kernel, const Op &loop) {
   return step && *step > 0;
 }
 
-void stage(Kernel &kernel, Op &loop) {
+using Rings = std::vector<ValueId>; // of a loop, by load
+
+Rings stage(Kernel &kernel, Op &loop, const Rings &given) {
   const LoopLoads loads = loadsAhead(kernel, loop, {Ahead::Registers, Ahead::Stores});
   for (const Ahead way : {Ahead::Registers, Ahead::Stores}) unmark(loop, way);
-  if (loads.loads.empty()) return;
+  if (loads.loads.empty()) return {};
   const auto [block, at] = placeOf(kernel.body(), loop);
-  stageLoads(kernel, *block, at, loads);
+  Rings rings = stageLoads(kernel, *block, at, loads, given);
   readInPlace(kernel, loop);
+  return rings;
 }
 
 /// Nobody asks who brought what of tiles that are read where they lie. Copies in lane order say it
@@ -59,28 +64,31 @@ void chooseCopyLayouts(Kernel &kernel, const LoopLoads &loads, const machine::Ma
   }
 }
 
-void fillRings(Kernel &kernel, Op &loop, LoopChoice choice, const machine::Machine &machine) {
+Rings fillRings(Kernel &kernel, Op &loop, LoopChoice choice, const machine::Machine &machine,
+                const Rings &given) {
   const LoopLoads loads = loadsOfRings(kernel, loop);
   for (const Ahead way : {Ahead::Copies, Ahead::Boxes}) unmark(loop, way);
-  if (loads.loads.empty()) return;
+  if (loads.loads.empty()) return {};
   choice.hasLoader &= loads.areAll(Ahead::Boxes);
   chooseCopyLayouts(kernel, loads, machine);
   const LoopOrder order = orderLoop(kernel, loop, loads, choice, machine);
   const auto [block, at] = placeOf(kernel.body(), loop);
-  applyOrder(kernel, *block, at, loads, order);
+  Rings rings = applyOrder(kernel, *block, at, loads, order, given);
   readInPlace(kernel, loop);
   loop.attrs<ForAttrs>().loader = choice.hasLoader;
+  return rings;
 }
 
 /// A file may say of any loop that it has slots, and of any load that it runs ahead.
-void apply(Kernel &kernel, Op &loop, const machine::Machine &machine) {
+Rings apply(Kernel &kernel, Op &loop, const machine::Machine &machine, const Rings &given) {
   auto &attrs = loop.attrs<ForAttrs>();
   const LoopChoice choice{.slots = attrs.slots, .hasLoader = attrs.loader};
   attrs.pipelined = attrs.slots = 0;
   attrs.loader = false;
-  if (!countsUp(kernel, loop)) return;
-  stage(kernel, loop);
-  if (choice.slots > ForAttrs::kInRegisters) fillRings(kernel, loop, choice, machine);
+  if (!countsUp(kernel, loop)) return {};
+  const bool hasSlots = choice.slots > ForAttrs::kInRegisters;
+  Rings stored = stage(kernel, loop, hasSlots ? Rings() : given);
+  return hasSlots ? fillRings(kernel, loop, choice, machine, given) : stored;
 }
 
 /// A tile that all want in another layout is read in that.
@@ -103,7 +111,13 @@ void readAsUsed(Kernel &kernel) {
 
 void applyPlans(Kernel &kernel, const PassContext &context) {
   const std::vector<Op *> loops = loopsThat(hasPlan, kernel);
-  for (Op *loop : loops) apply(kernel, *loop, context.machine);
+  const auto refilled = refilledLoops(kernel, loops);
+  std::map<const Op *, Rings> rings;
+  for (Op *loop : loops) {
+    const auto first = refilled.find(loop);
+    const Rings given = first == refilled.end() ? Rings() : rings.at(first->second);
+    rings[loop] = apply(kernel, *loop, context.machine, given);
+  }
   if (loops.empty()) return;
   readAsUsed(kernel);
   dropDeadCode(kernel, context);

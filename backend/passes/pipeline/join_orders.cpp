@@ -29,13 +29,17 @@ struct Places {
   std::size_t buffers, barriers;
 };
 
+/// The cursors of a role, by that of an order and the ring that it walks: loops that fill the same
+/// ring have them in common.
+using Cursors = std::map<std::pair<CursorId, schedule::RingId>, CursorId>;
+
 /// The ops of an order under the names of the program of all, for one role.
 class Renamer {
 public:
-  Renamer(schedule::Program &joined, const schedule::Program &order, const Places &places,
-          TripsId trips, RolePart part)
-      : joined_(joined), order_(order), places_(places), trips_(trips), part_(part),
-        role_(static_cast<std::uint32_t>(joined.roles.size() - 1)) {}
+  Renamer(schedule::Program &joined, Cursors &ofRole, const schedule::Program &order,
+          const Places &places, TripsId trips, RolePart part)
+      : joined_(joined), ofRole_(ofRole), order_(order), places_(places), trips_(trips),
+        part_(part), role_(static_cast<std::uint32_t>(joined.roles.size() - 1)) {}
 
   ScheduleOps run(const ScheduleOps &ops) {
     schedule::forEachOp(ops, [&](const ScheduleOp &op) {
@@ -57,7 +61,8 @@ private:
   /// Of an order's cursor there is one for each ring that it walks now.
   CursorId cursorIn(CursorId of, schedule::RingId ring) {
     const CursorId next(static_cast<std::uint32_t>(joined_.cursors.size()));
-    const auto [at, isNew] = cursors_.try_emplace({of, ring}, next);
+    const auto [at, isNew] = ofRole_.try_emplace({of, ring}, next);
+    cursors_.insert(*at);
     if (isNew)
       joined_.cursors.push_back(
           {.name = "c" + std::to_string(next.index()), .role = role_, .ring = ring});
@@ -111,12 +116,13 @@ private:
   }
 
   schedule::Program &joined_;
+  Cursors &ofRole_;
   const schedule::Program &order_;
   const Places places_;
   const TripsId trips_;
   const RolePart part_;
   const RoleId role_;
-  std::map<std::pair<CursorId, schedule::RingId>, CursorId> cursors_;
+  Cursors cursors_; // of the order
 };
 
 class Joiner {
@@ -126,7 +132,10 @@ public:
   schedule::Program run() {
     joined_.name = kernel_.name();
     joined_.meetings.push_back({.name = "all", .parties = kAgents});
-    for (const auto &[loop, order] : orders_) addMemory(*loop, order.order);
+    for (const auto &[loop, order] : orders_)
+      if (!order.refills) addMemory(*loop, order.order);
+    for (const auto &[loop, order] : orders_)
+      if (order.refills) places_.emplace(loop, places_.at(order.refills));
     const auto isOfRoles = [](const auto &one) { return one.second.order.isOfRoles(); };
     const auto hasPhases = [](const auto &one) {
       return !one.second.order.program.barriers.empty();
@@ -172,6 +181,7 @@ private:
 
   void addRole(std::string_view name, std::int32_t warps, RolePart part) {
     part_ = part;
+    cursors_.clear();
     joined_.roles.push_back({.name = std::string(name), .warps = warps});
     ScheduleOps ops = join(kernel_.body());
     joined_.roles.back().body = std::move(ops);
@@ -252,7 +262,8 @@ private:
     while (around->back().trips != order.order.trips) around = &around->back().body;
     const TripsId trips = tripsOf(loop, 0);
     ScheduleOps made =
-        Renamer(joined_, order.order.program, places_.at(&loop), trips, part_).run(*around);
+        Renamer(joined_, cursors_, order.order.program, places_.at(&loop), trips, part_)
+            .run(*around);
     const TripsId outer = std::exchange(within_, trips);
     made.back().body = joinTrip(loop.regions[0], order.loads, std::move(made.back().body));
     within_ = outer;
@@ -286,6 +297,7 @@ private:
   std::map<const Op *, Places> places_;
   std::map<std::pair<const Op *, std::size_t>, TripsId> trips_;
   RolePart part_ = RolePart::All; // of the role that is added
+  Cursors cursors_;               // of that role
   TripsId within_;
 };
 

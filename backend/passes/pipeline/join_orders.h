@@ -9,6 +9,7 @@ namespace imbrex::passes::pipeline {
 struct OrderedLoop {
   const LoopLoads &loads;
   LoopOrder order;
+  const ir::Op *refills = nullptr; ///< The loop whose rings it fills again.
 };
 using LoopOrders = std::map<const ir::Op *, OrderedLoop>;
 

@@ -7,6 +7,7 @@
 #include "backend/passes/pipeline/plan_loop.h"
 #include "backend/passes/pipeline/plan_turns.h"
 #include "backend/passes/pipeline/read_in_place.h"
+#include "backend/passes/pipeline/refill_rings.h"
 #include "backend/passes/pipeline/stage_loads.h"
 #include "backend/passes/pipeline/why_no_loader.h"
 #include "backend/schedule/check/check.h"
@@ -25,7 +26,8 @@ struct PlannedLoop {
   LoopLoads loads = {};  ///< Into rings.
   LoopLoads staged = {}; ///< In registers.
   LoopChoice choice = {.slots = 0, .hasLoader = false};
-  std::int32_t turns = 0; ///< Parts of k (ForAttrs).
+  std::int32_t turns = 0;      ///< Parts of k (ForAttrs).
+  const Op *refills = nullptr; ///< The loop whose rings it fills again (refill_rings.h).
   std::string explanation = {};
 
   bool hasRings() const { return choice.slots > ForAttrs::kInRegisters; }
@@ -52,9 +54,8 @@ public:
 
   std::vector<PlannedLoop> run() {
     decideOnLoader();
-    std::vector<PlannedLoop> planned;
-    for (Op *loop : loops_) planned.push_back(plan(*loop));
-    return planned;
+    for (Op *loop : loops_) planned_.push_back(plan(*loop));
+    return std::move(planned_);
   }
 
 private:
@@ -93,9 +94,8 @@ private:
 
   void planRings(PlannedLoop &planned, std::string &why) {
     LoopLoads loads = loadsOfRings(kernel_, *planned.loop);
-    if (loads.loads.empty()) return;
-    TakenRoom taken = taken_;
-    taken.inPlace.insert(loads.inPlace.begin(), loads.inPlace.end());
+    if (loads.loads.empty() || planRefill(planned, loads)) return;
+    TakenRoom taken = takenWith(loads);
     RingRoom room = ringRoom(kernel_, context_.machine, taken);
     room.slots = limits_.slots;
     const bool hasLoader = loads.has(Ahead::Boxes) && whyNoLoader_.empty();
@@ -104,8 +104,51 @@ private:
     planned.choice = {.slots = slots->slots, .hasLoader = hasLoader};
     planned.explanation = std::move(slots->explanation);
     planned.loads = std::move(loads);
-    taken.bytes += bytesOf(kernel_, planned.loads, planned.choice, context_.machine);
+    taken.bytes += ringBytes(planned);
     taken_ = std::move(taken);
+  }
+
+  /// In the slots of a loop in front of it, where it would have as many of its own.
+  bool planRefill(PlannedLoop &planned, LoopLoads &loads) {
+    const PlannedLoop *const first = refillable(*planned.loop, loads);
+    if (!first) return false;
+    TakenRoom taken = takenWith(loads);
+    taken.bytes -= ringBytes(*first);
+    RingRoom room = ringRoom(kernel_, context_.machine, taken);
+    room.slots = first->choice.slots;
+    std::string why;
+    constexpr bool kHasLoader = false;
+    auto slots = planSlots(kernel_, *planned.loop, loads, kHasLoader, room, context_, why);
+    if (!slots || slots->slots != first->choice.slots) return false;
+    planned.choice = first->choice;
+    planned.refills = first->loop;
+    planned.explanation = std::move(slots->explanation);
+    planned.loads = std::move(loads);
+    taken.bytes += ringBytes(*first);
+    taken_ = std::move(taken);
+    return true;
+  }
+
+  const PlannedLoop *refillable(const Op &loop, const LoopLoads &loads) const {
+    const auto suits = [&](const PlannedLoop &first) {
+      const LoopLoads &its = first.hasRings() ? first.loads : first.staged;
+      return !first.refills && askedOf(*first.loop) == askedOf(loop) &&
+             canRefill(kernel_, *first.loop, its, loop, loads);
+    };
+    const auto first = llvm::find_if(planned_, suits);
+    return first == planned_.end() ? nullptr : &*first;
+  }
+
+  static std::int32_t askedOf(const Op &loop) { return loop.attrs<ForAttrs>().pipelined; }
+
+  TakenRoom takenWith(const LoopLoads &loads) const {
+    TakenRoom taken = taken_;
+    taken.inPlace.insert(loads.inPlace.begin(), loads.inPlace.end());
+    return taken;
+  }
+
+  std::int64_t ringBytes(const PlannedLoop &planned) const {
+    return bytesOf(kernel_, planned.loads, planned.choice, context_.machine);
   }
 
   /// What copies cannot bring, registers can; and all of a loop, where copies would be in the order
@@ -125,7 +168,7 @@ private:
         why = std::move(tooMany);
       return;
     }
-    if (!planned.hasRings()) storeForProducts(loads); // a loop with rings has its meetings
+    if (!planned.hasRings()) planStores(planned, loads); // a loop with rings has its meetings
     if (!why.empty()) planned.explanation += "  nothing is copied: " + why + "\n";
     planned.staged = std::move(loads);
     if (!planned.hasRings()) planned.choice = {ForAttrs::kInRegisters, false};
@@ -152,6 +195,36 @@ private:
     });
   }
 
+  /// As if the slots of a loop in front of it were free; with slots of its own, if it has others.
+  void planStores(PlannedLoop &planned, LoopLoads &loads) {
+    const TakenRoom taken = taken_;
+    for (const PlannedLoop &first : planned_) {
+      const std::int64_t bytes = storedBytes(first.staged);
+      if (first.refills || bytes == 0) continue;
+      LoopLoads stored = loads;
+      taken_.bytes -= bytes;
+      storeForProducts(stored);
+      if (storedBytes(stored) == bytes &&
+          canRefill(kernel_, *first.loop, first.staged, *planned.loop, stored)) {
+        planned.refills = first.loop;
+        loads = std::move(stored);
+        return;
+      }
+      taken_ = taken;
+    }
+    storeForProducts(loads);
+  }
+
+  std::int64_t storedBytes(const LoopLoads &loads) const {
+    std::int64_t bytes = 0;
+    for (const AheadLoad &load : loads.loads)
+      if (load.by == Ahead::Stores) bytes += bytesOfStored(load.op->result());
+    return bytes;
+  }
+  std::int64_t bytesOfStored(ValueId tile) const {
+    return slotBytes(kernel_.type(tile), kernel_.layout(kernel_.layoutOf(tile)));
+  }
+
   /// What products alone read gets a slot, as long as there is room.
   void storeForProducts(LoopLoads &loads) {
     for (AheadLoad &load : loads.loads) {
@@ -160,7 +233,7 @@ private:
       if (!names || !isFactor(*names) || sharesByte(kernel_.type(tile).element())) continue;
       TakenRoom taken = taken_;
       taken.inPlace.insert(names->begin(), names->end());
-      taken.bytes += slotBytes(kernel_.type(tile), kernel_.layout(kernel_.layoutOf(tile)));
+      taken.bytes += bytesOfStored(tile);
       if (ringRoom(kernel_, context_.machine, taken).bytes < 0) continue;
       load.by = Ahead::Stores;
       loads.inPlace.insert(names->begin(), names->end());
@@ -185,6 +258,9 @@ private:
     if (planned.loads.has(Ahead::Boxes))
       text += whyNoLoader_.empty() ? "  by a role of its own\n"
                                    : "  by the threads that compute, for " + whyNoLoader_ + "\n";
+    if (planned.refills)
+      text +=
+          "  in the slots of the loop at " + toText(planned.refills->where) + ", which is over\n";
     planned.explanation = text + planned.explanation;
   }
 
@@ -213,6 +289,7 @@ private:
   const Limits limits_;
   std::string whyNoLoader_; // of the kernel's boxes; empty: a role of its own loads them
   TakenRoom taken_;
+  std::vector<PlannedLoop> planned_;
 };
 
 // --- how much may be tried ---
@@ -249,8 +326,10 @@ bool isBeyondProof(const Kernel &kernel, const std::vector<PlannedLoop> &loops,
   for (const PlannedLoop &planned : loops)
     if (planned.hasRings())
       orders.emplace(planned.loop,
-                     OrderedLoop{planned.loads, orderLoop(kernel, *planned.loop, planned.loads,
-                                                          planned.choice, machine)});
+                     OrderedLoop{.loads = planned.loads,
+                                 .order = orderLoop(kernel, *planned.loop, planned.loads,
+                                                    planned.choice, machine),
+                                 .refills = planned.refills});
   return schedule::takesMoreWork(joinOrders(kernel, orders), kWork);
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
 
 namespace imbrex::passes::pipeline {
 namespace {
@@ -20,20 +21,21 @@ using namespace ir;
 
 class Stager {
 public:
-  Stager(Kernel &kernel, Op &loop, const LoopLoads &loads)
+  Stager(Kernel &kernel, Op &loop, const LoopLoads &loads, std::vector<ValueId> given)
       : kernel_(&kernel), loop_(loop), body_(loop.regions[0]), loads_(loads),
-        trips_(kernel, loop, loads) {
+        trips_(kernel, loop, loads), rings_(std::move(given)) {
     for (const AheadLoad &load : loads.loads) tiles_.push_back(load.op->result());
     for (const ValueId tile : tiles_) carried_.push_back(tile);
     for (const ValueId carried : trips_.present()) carried_.push_back(carried);
   }
 
-  /// Those for the kernel's body, which `run` has made.
-  Block takeRings() { return std::move(rings_); }
+  /// What `run` has made for the head of the kernel's body.
+  Block takeNewRings() { return std::move(newRings_); }
+  std::vector<ValueId> takeRings() { return std::move(rings_); }
 
   /// What stands in front of the loop.
   Block run() {
-    makeRings();
+    takeOrMakeRings();
     Block before;
     Builder to(*kernel_, before);
     to.setLocation(loop_.where);
@@ -130,14 +132,16 @@ private:
   }
 
   /// One slot for each load whose tile is stored.
-  void makeRings() {
+  void takeOrMakeRings() {
+    const bool areGiven = !rings_.empty();
     for (const AheadLoad &load : loads_.loads) {
       if (load.by != Ahead::Stores) continue;
       const ValueId tile = load.op->result();
-      Builder to(*kernel_, rings_);
+      Builder to(*kernel_, newRings_);
       if (load.op->kind == OpKind::ViewLoad) haveNeighbours(tile); // pointers are held as they are
       to.setLocation(load.op->where);
-      ringOf_[tile] = addStoredRing(to, tile);
+      if (!areGiven) rings_.push_back(addStoredRing(to, tile));
+      ringOf_[tile] = rings_[ringOf_.size()];
     }
   }
 
@@ -186,7 +190,8 @@ private:
   const bool isStoredBehind_ = loop_.attrs<ForAttrs>().turns > 0 &&
                                loads_.areAll(Ahead::Stores); // what a trip reads
   TripWriter trips_;
-  Block rings_;
+  Block newRings_;
+  std::vector<ValueId> rings_;        // by stored tile
   std::map<ValueId, ValueId> ringOf_; // by the tile that is stored there
   std::vector<ValueId> tiles_;        // that the loads make
   std::vector<ValueId> carried_;      // these, and what their addresses are made of
@@ -194,10 +199,12 @@ private:
 
 } // namespace
 
-void stageLoads(Kernel &kernel, Block &block, std::size_t loop, const LoopLoads &loads) {
-  Stager stager(kernel, *block.ops[loop], loads);
+std::vector<ValueId> stageLoads(Kernel &kernel, Block &block, std::size_t loop,
+                                const LoopLoads &loads, std::vector<ValueId> rings) {
+  Stager stager(kernel, *block.ops[loop], loads, std::move(rings));
   moveInto(block, loop, stager.run());
-  moveInto(kernel.body(), 0, stager.takeRings());
+  moveInto(kernel.body(), 0, stager.takeNewRings());
+  return stager.takeRings();
 }
 
 std::string tooManyRegisters(const Kernel &kernel, const LoopLoads &loads,
