@@ -2,6 +2,7 @@
 #include "runtime/aot/devices.h"
 #include "runtime/aot/dlpack.h"
 #include "runtime/aot/error.h"
+#include "runtime/aot/given.h"
 #include "runtime/aot/host_code.h"
 #include "runtime/aot/observed.h"
 #include "runtime/aot/recent.h"
@@ -206,17 +207,26 @@ int guarded(const KernelRow &kernel, Launch launch) {
 }
 
 /// Of a stream that there may be.
-int launchUnwatched(const KernelRow &kernel, const imbrex_stream &on, const imbrex_grid *grid,
-                    const void *const *arguments) {
-  const int status = isOfGpu(&on) ? launchAgain(kernel, on, grid, arguments) : kNotRecent;
-  return status != kNotRecent ? status : launchNew({kernel, on, grid, arguments});
+int launchUnwatched(const Asked &asked) {
+  GivenWords words;
+  int status = kNotRecent;
+  if (isOfGpu(&asked.on) && words.take(asked.kernel, asked.arguments))
+    status = launchAgain({asked.kernel, asked.on, asked.grid, words.list()});
+  return status != kNotRecent ? status : launchNew(asked);
+}
+/// The same.
+int launchWords(const AskedWords &asked) {
+  const int status = isOfGpu(&asked.on) ? launchAgain(asked) : kNotRecent;
+  if (status != kNotRecent) return status;
+  const GivenArguments arguments(asked.kernel, asked.words);
+  return launchNew({asked.kernel, asked.on, asked.grid, arguments.list()});
 }
 
 int launch(const KernelRow &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
            const void *const *arguments) {
   if (const int status = check(stream); status != IMBREX_OK) return status;
   WatchedLaunch watched(kernel, *stream);
-  return watched.ended(launchUnwatched(kernel, *stream, grid, arguments));
+  return watched.ended(launchUnwatched({kernel, *stream, grid, arguments}));
 }
 
 /// Of tensors.
@@ -226,7 +236,7 @@ int launchTensors(const KernelRow &kernel, const imbrex_stream *stream, const im
   WatchedLaunch watched(kernel, *stream);
   TensorArguments taken;
   int status = taken.take(kernel, *stream, arguments);
-  if (status == IMBREX_OK) status = launchUnwatched(kernel, *stream, grid, taken.list());
+  if (status == IMBREX_OK) status = launchUnwatched({kernel, *stream, grid, taken.list()});
   return watched.ended(status);
 }
 
@@ -241,6 +251,16 @@ int load(std::span<const KernelRow *const> kernels, const imbrex_stream *stream)
 }
 
 } // namespace
+
+int launchUnexpected(const KernelRow &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
+                     const std::uint64_t *words) noexcept {
+  return guarded(kernel, [&] {
+    if (const int status = check(stream); status != IMBREX_OK) return status;
+    WatchedLaunch watched(kernel, *stream);
+    return watched.ended(launchWords({kernel, *stream, grid, words}));
+  });
+}
+
 } // namespace imbrex::aot
 
 /// Load all code of kernels for the stream's device.
@@ -256,14 +276,8 @@ extern "C" int imbrex_aot_load_4(const imbrex::aot::KernelRow *const *kernels, s
 extern "C" int imbrex_aot_launch_4(const imbrex::aot::KernelRow *kernel,
                                    const imbrex_stream *stream, const imbrex_grid *grid,
                                    const void *const *arguments) {
-  using namespace imbrex::aot;
-  // Most launches of a program are like others, and of nobody's interest.
-  if (isOfGpu(stream) && !WatchedLaunch::areSome()) {
-    const int status = launchAgain(*kernel, *stream, grid, arguments);
-    if (status != kNotRecent) return status;
-    return guarded(*kernel, [&] { return launchNew({*kernel, *stream, grid, arguments}); });
-  }
-  return guarded(*kernel, [&] { return launch(*kernel, stream, grid, arguments); });
+  return imbrex::aot::guarded(
+      *kernel, [&] { return imbrex::aot::launch(*kernel, stream, grid, arguments); });
 }
 
 /// The same of one that prints or asserts, which has to be waited for and is never like another.

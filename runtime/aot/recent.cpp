@@ -3,6 +3,8 @@
 #include "runtime/aot/devices.h"
 #include "runtime/aot/driver/kept_launch.h"
 #include "runtime/aot/error.h"
+#include "runtime/aot/given.h"
+#include "runtime/aot/watched.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,38 +15,30 @@
 namespace imbrex::aot {
 namespace {
 
-/// Two words of an argument that has memory, by where they are in it. A lone one is there twice.
-struct KeptWords {
-  std::uint32_t argument;
-  std::uint16_t first, second;
-  std::uint64_t values[2];
-};
+/// Two words, which are compared at once.
+using WordPair [[gnu::vector_size(16)]] = std::uint64_t;
+static_assert(alignof(WordPair) <= kWordsAlignment);
 
-/// An argument that is a number.
+/// A number that may be another one when a launch is made again, as long as the same code is right.
 struct Number {
-  std::uint32_t argument;
-  std::uint32_t place; ///< Where it stands in the argument list.
-  std::uint8_t bytes;
-  bool isTruth;
-  bool mayChange;
-  bool isInteger; ///< What code there is for it may depend on what divides it.
-  std::uint64_t value;
-};
-
-struct NarrowNumber {
-  std::uint32_t argument, value;
+  std::uint32_t word;  ///< Which of them it is.
+  std::uint32_t place; ///< In the argument list.
+  std::uint8_t bytes;  ///< There.
+  bool isInteger;      ///< What code there is for it may depend on what divides it.
 };
 
 struct RememberedLaunch {
-  const void *loaded = nullptr; ///< What the GPU has loaded of the kernel, which no other has.
-  bool bringsGrid = false;      ///< Else the kernel computes it of its arguments.
+  std::uint64_t device = 0; ///< Of the stream: its kind and number, as they lie there.
+  std::size_t place = 0;    ///< Of what that GPU has loaded.
+  /// What it has loaded of the kernel, which no other kernel has; of no launch what none has.
+  const void *loaded = this;
+  bool bringsGrid = false; ///< Else the kernel computes it of its arguments.
   imbrex_grid grid{};
-  std::vector<KeptWords> memory = {};
+  std::vector<WordPair> words = {}; ///< Of all arguments.
+  std::vector<WordPair> fixed = {}; ///< Zeros for those of `numbers`, ones for all others.
   std::vector<Number> numbers = {};
-  std::vector<NarrowNumber> narrow = {}; ///< The same, where all `areNarrow`.
-  bool areNarrow = false;
+  const KernelRow *kernel = nullptr;
   const driver::Gpu *gpu = nullptr;
-  driver::Module module = {};
   driver::KeptLaunch launch = {};
 };
 
@@ -57,203 +51,188 @@ T readAs(const void *from) {
   return value;
 }
 
-/// The bits of a number, as they are passed.
-std::uint64_t bitsOf(const void *given, std::uint8_t bytes, bool isTruth) {
-  if (bytes == 4) return readAs<std::uint32_t>(given);
-  if (bytes == 8) return readAs<std::uint64_t>(given);
-  if (bytes == 2) return readAs<std::uint16_t>(given);
-  const auto bits = readAs<std::uint8_t>(given);
-  return isTruth && bits != 0 ? 1 : bits;
-}
-
-driver::LaunchHash hashOf(const Asked &asked, const void *loaded) {
+driver::LaunchHash hashOf(const KernelRow &kernel, const void *loaded, const std::uint64_t *words) {
   driver::LaunchHash hash(reinterpret_cast<std::uintptr_t>(loaded));
-  const KernelRow &kernel = asked.kernel;
   const auto count =
       std::min(static_cast<std::size_t>(kernel.parameterCount), driver::LaunchHash::kMostArguments);
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
     // All that has memory begins with its address.
-    if (hasMemory(kernel.parameters[i]) && asked.arguments[i] != nullptr)
-      hash.add(readAs<std::uint64_t>(asked.arguments[i]));
+    if (hasMemory(kernel.parameters[i])) hash.add(*words);
+    words += givenWords(kernel.parameters[i]);
+  }
   return hash;
+}
+
+std::uint64_t deviceOf(const imbrex_stream &on) {
+  static_assert(offsetof(imbrex_stream, handle) == sizeof(std::uint64_t));
+  return readAs<std::uint64_t>(&on);
+}
+
+const void *loadedOf(const KernelRow &kernel, std::size_t place) {
+  return kernel.loaded->places[place].load(std::memory_order_acquire);
 }
 
 // --- to keep one ---
 
-/// Where the words of an argument are that has memory: its data, what it reaches over, what is
-/// promised of it.
-std::vector<std::uint16_t> placesOf(const ParameterRow &parameter) {
-  if (parameter.form == Form::Pointer)
-    return {offsetof(imbrex_memory, data), offsetof(imbrex_memory, bytes)};
-  if (parameter.form == Form::Table)
-    return {offsetof(imbrex_table, pointers), offsetof(imbrex_table, count),
-            // Behind the promises is nothing; before them is the count's last half.
-            offsetof(imbrex_table, promises) - sizeof(imbrex_table::promises)};
-  std::vector<std::uint16_t> places{offsetof(imbrex_array, data)};
-  for (std::size_t axis = 0; axis < parameter.rank; ++axis)
-    for (const std::size_t of : {offsetof(imbrex_array, extents), offsetof(imbrex_array, strides)})
-      places.push_back(static_cast<std::uint16_t>(of + axis * sizeof(std::int64_t)));
-  return places;
-}
+WordPair pairAt(const std::uint64_t *words) { return readAs<WordPair>(words); }
 
-std::uint64_t wordAt(const void *given, std::uint16_t place) {
-  return readAs<std::uint64_t>(static_cast<const std::byte *>(given) + place);
-}
-
-void keepMemory(const Asked &asked, std::size_t argument, std::vector<KeptWords> &words) {
-  const std::vector<std::uint16_t> places = placesOf(asked.kernel.parameters[argument]);
-  const void *const given = asked.arguments[argument];
-  for (std::size_t i = 0; i < places.size(); i += 2) {
-    const std::uint16_t first = places[i], second = places[std::min(i + 1, places.size() - 1)];
-    words.push_back({.argument = static_cast<std::uint32_t>(argument),
-                     .first = first,
-                     .second = second,
-                     .values = {wordAt(given, first), wordAt(given, second)}});
-  }
-}
-
-Number numberOf(const Asked &asked, std::size_t argument) {
-  const ParameterRow &parameter = asked.kernel.parameters[argument];
-  const std::uint8_t bytes = storageBytes(parameter);
-  const bool isTruth = parameter.form == Form::Truth;
-  return {.argument = static_cast<std::uint32_t>(argument),
-          .place = 0,
-          .bytes = bytes,
-          .isTruth = isTruth,
-          .mayChange = false,
-          .isInteger = parameter.isInteger,
-          .value = bitsOf(asked.arguments[argument], bytes, isTruth)};
-}
-
-void keepArguments(const Asked &asked, RememberedLaunch &kept) {
-  kept.memory.clear();
-  kept.numbers.clear();
-  for (std::size_t i = 0; i < static_cast<std::size_t>(asked.kernel.parameterCount); ++i)
-    if (hasMemory(asked.kernel.parameters[i]))
-      keepMemory(asked, i, kept.memory);
-    else
-      kept.numbers.push_back(numberOf(asked, i));
+/// Where words begin that are kept two by two: element and vector may be one memory.
+std::uint64_t *wordsOf(std::vector<WordPair> &pairs) {
+  return reinterpret_cast<std::uint64_t *>(pairs.data());
 }
 
 /// Those of which the code is told, unless a requirement, the grid or a configuration follows from
 /// them.
-void findPlaces(const KernelRow &kernel, const CodeRow &code, std::vector<Number> &numbers) {
+void findNumbers(const KernelRow &kernel, const CodeRow &code, std::vector<Number> &numbers) {
+  numbers.clear();
   if (kernel.check != nullptr || kernel.blocks != nullptr) return;
+  std::array<std::uint32_t, kMostParameters> first{};
+  for (std::size_t i = 1; i < static_cast<std::size_t>(kernel.parameterCount); ++i)
+    first[i] = first[i - 1] + static_cast<std::uint32_t>(givenWords(kernel.parameters[i - 1]));
   for (const WordRow &word : std::span(code.words, static_cast<std::size_t>(code.wordCount))) {
-    if (word.kind != WordKind::Scalar) continue;
-    for (Number &number : numbers)
-      if (number.argument == word.parameter && !kernel.parameters[number.argument].isTuned)
-        number.place = word.place, number.mayChange = true;
+    const ParameterRow &parameter = kernel.parameters[word.parameter];
+    if (word.kind == WordKind::Scalar && !parameter.isTuned)
+      numbers.push_back({.word = first[word.parameter],
+                         .place = word.place,
+                         .bytes = storageBytes(parameter),
+                         .isInteger = parameter.isInteger});
   }
 }
 
-const void *loadedOf(const KernelRow &kernel, const imbrex_stream &on) {
-  return kernel.loaded->places[placeOf(on)].load(std::memory_order_acquire);
+void keepWords(const KernelRow &kernel, const CodeRow &code, const std::uint64_t *words,
+               RememberedLaunch &kept) {
+  constexpr WordPair kFixed{~std::uint64_t{0}, ~std::uint64_t{0}};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i)
+    count += givenWords(kernel.parameters[i]);
+  kept.words.resize(paddedWords(count) / 2);
+  std::copy_n(words, paddedWords(count), wordsOf(kept.words));
+  kept.fixed.assign(kept.words.size(), kFixed);
+  findNumbers(kernel, code, kept.numbers);
+  for (const Number &number : kept.numbers) wordsOf(kept.fixed)[number.word] = 0;
 }
 
 // --- to find one ---
 
-bool isSameGrid(const imbrex_grid *given, const imbrex_grid &kept) {
-  return given != nullptr && given->x == kept.x && given->y == kept.y && given->z == kept.z;
+bool isZero(WordPair pair) { return (pair[0] | pair[1]) == 0; }
+
+bool isOfSameKernel(const RememberedLaunch &kept, const AskedWords &asked) {
+  return kept.device == deviceOf(asked.on) && kept.loaded == loadedOf(asked.kernel, kept.place);
 }
 
-/// Whether the same code is right with another number.
-bool mayBe(std::uint64_t value, const Number &before) {
-  return before.mayChange &&
-         launching::ParameterAssumptions::areAlike(value, before.value, before.isInteger);
+/// Zeros where there is none.
+WordPair differenceOf(const RememberedLaunch &kept, const imbrex_grid *given) {
+  constexpr WordPair kSome{1, 1};
+  if (given == nullptr) return kept.bringsGrid ? kSome : WordPair{};
+  static_assert(offsetof(imbrex_grid, z) == sizeof(WordPair));
+  const WordPair last{static_cast<std::uint64_t>(given->z ^ kept.grid.z), 0};
+  return (readAs<WordPair>(given) ^ readAs<WordPair>(&kept.grid)) | last;
 }
 
-bool isSame(const KeptWords &kept, const void *given) {
-  return given != nullptr && wordAt(given, kept.first) == kept.values[0] &&
-         wordAt(given, kept.second) == kept.values[1];
+/// Whether the words are the same, and nothing was `different` before. No step of it branches: the
+/// launch that is expected is nearly always the one that comes.
+bool areSame(const std::vector<WordPair> &kept, const std::uint64_t *words, WordPair different) {
+  const WordPair *one = kept.data(), *const end = one + kept.size();
+  different |= pairAt(words) ^ *one;
+  for (++one, words += 2; one != end; one += 2, words += 4) // as they are padded
+    different |= (pairAt(words) ^ one[0]) | (pairAt(words + 2) ^ one[1]);
+  return isZero(different);
 }
 
-/// Whether all that has memory is what it was, of a launch that is kept.
-bool areSame(const std::vector<KeptWords> &memory, const void *const *arguments) {
-  return std::ranges::all_of(
-      memory, [&](const KeptWords &one) { return isSame(one, arguments[one.argument]); });
+/// Whether the launch that is kept is the very one that is asked for.
+bool isSame(const RememberedLaunch &kept, const AskedWords &asked) {
+  return isOfSameKernel(kept, asked) &&
+         areSame(kept.words, asked.words, differenceOf(kept, asked.grid));
 }
 
-bool areSame(const std::vector<NarrowNumber> &numbers, const void *const *arguments) {
-  return std::ranges::all_of(numbers, [&](const NarrowNumber &number) {
-    return readAs<std::uint32_t>(arguments[number.argument]) == number.value;
-  });
+/// The same of all but numbers.
+bool areSameButNumbers(const RememberedLaunch &kept, const std::uint64_t *words,
+                       WordPair different) {
+  for (std::size_t i = 0; i < kept.words.size(); ++i, words += 2)
+    different |= (pairAt(words) ^ kept.words[i]) & kept.fixed[i];
+  return isZero(different);
 }
 
-/// To compare them takes little, where all are of 4 bytes, as most are; else none is here.
-void keepNarrow(RememberedLaunch &kept) {
-  kept.narrow.clear();
-  kept.areNarrow =
-      std::ranges::all_of(kept.numbers, [](const Number &of) { return of.bytes == 4; });
-  for (const Number &number : kept.numbers)
-    if (kept.areNarrow)
-      kept.narrow.push_back({number.argument, static_cast<std::uint32_t>(number.value)});
-}
-
-/// Give the launch that is kept other numbers, where they are all that differs; false where it is
-/// another launch.
-[[gnu::noinline]] bool changeNumbers(RememberedLaunch &kept, const void *const *arguments) {
-  for (Number &number : kept.numbers) {
-    const std::uint64_t value = bitsOf(arguments[number.argument], number.bytes, number.isTruth);
-    if (value == number.value) continue;
-    if (!mayBe(value, number)) return false;
-    kept.launch.change(number.place, number.bytes, value);
-    number.value = value;
-    if (kept.areNarrow)
-      kept.narrow[static_cast<std::size_t>(&number - kept.numbers.data())].value =
-          static_cast<std::uint32_t>(value);
+/// Give the launch that is kept other numbers; false where other code is right for one.
+bool changeNumbers(RememberedLaunch &kept, const std::uint64_t *words) {
+  for (const Number &number : kept.numbers) {
+    std::uint64_t &before = wordsOf(kept.words)[number.word];
+    const std::uint64_t now = words[number.word];
+    if (now == before) continue;
+    if (!launching::ParameterAssumptions::areAlike(now, before, number.isInteger)) return false;
+    kept.launch.change(number.place, number.bytes, now);
+    before = now;
   }
   return true;
 }
 
 /// Whether the launch that is kept, from now on with these numbers, is the one that is asked for.
-bool isThis(RememberedLaunch &kept, const void *loaded, const imbrex_grid *grid,
-            const void *const *arguments) {
-  return kept.loaded == loaded && (!kept.bringsGrid || isSameGrid(grid, kept.grid)) &&
-         areSame(kept.memory, arguments) &&
-         ((kept.areNarrow && areSame(kept.narrow, arguments)) || changeNumbers(kept, arguments));
+bool isThis(RememberedLaunch &kept, const AskedWords &asked) {
+  return isOfSameKernel(kept, asked) &&
+         areSameButNumbers(kept, asked.words, differenceOf(kept, asked.grid)) &&
+         changeNumbers(kept, asked.words);
 }
 
 /// One that did not follow the latest launch the last time.
-[[gnu::noinline]] RememberedLaunch *findByHash(RememberedLaunches &recent, const Asked &asked,
-                                               const void *loaded) {
-  return recent.findByHash(hashOf(asked, loaded), [&](RememberedLaunch &one) {
-    return isThis(one, loaded, asked.grid, asked.arguments);
-  });
+RememberedLaunch *findByHash(RememberedLaunches &recent, const AskedWords &asked) {
+  const void *const loaded = loadedOf(asked.kernel, placeOf(asked.on));
+  if (loaded == nullptr) return nullptr;
+  return recent.findByHash(hashOf(asked.kernel, loaded, asked.words),
+                           [&](RememberedLaunch &one) { return isThis(one, asked); });
+}
+
+/// The driver's error, of the thread's latest launch.
+[[gnu::noinline]] int latestRefused(int error) noexcept {
+  const RememberedLaunch &latest = RememberedLaunches::find()->latest();
+  return refusedLaunch(*latest.kernel, *latest.gpu, latest.launch.launch(), error);
+}
+
+/// One that is the thread's latest now.
+[[gnu::always_inline]] inline int start(const RememberedLaunch &latest, const imbrex_stream &on) {
+  const int error = latest.launch.start(on.handle);
+  return error == 0 ? IMBREX_OK : latestRefused(error);
+}
+
+/// Not the very one that was expected: with other numbers, or another launch.
+[[gnu::noinline]] int launchOther(const KernelRow &kernel, const imbrex_stream &on,
+                                  const imbrex_grid *grid, const std::uint64_t *words) noexcept {
+  RememberedLaunches *const recent = RememberedLaunches::find();
+  const AskedWords asked{kernel, on, grid, words};
+  const RememberedLaunch *kept = nullptr;
+  if (recent != nullptr)
+    kept = recent->findNext([&](RememberedLaunch &one) { return isThis(one, asked); });
+  return kept != nullptr ? start(*kept, on) : launchUnexpected(kernel, &on, grid, words);
 }
 
 } // namespace
 
-int launchAgain(const KernelRow &kernel, const imbrex_stream &on, const imbrex_grid *grid,
-                const void *const *arguments) noexcept {
+int launchAgain(const AskedWords &asked) noexcept {
   RememberedLaunches *const recent = RememberedLaunches::find();
-  const void *const loaded = loadedOf(kernel, on);
-  if (recent == nullptr || loaded == nullptr) return kNotRecent;
-  RememberedLaunch *kept =
-      recent->findNext([&](RememberedLaunch &one) { return isThis(one, loaded, grid, arguments); });
-  if (kept == nullptr) kept = findByHash(*recent, {kernel, on, grid, arguments}, loaded);
-  if (kept == nullptr) return kNotRecent;
-  const int error = kept->gpu->start(kept->module, kept->launch.words(), on.handle);
-  if (error == 0) return IMBREX_OK;
-  return refusedLaunch(kernel, *kept->gpu, kept->launch.in(on.handle), error);
+  if (recent == nullptr) return kNotRecent;
+  const RememberedLaunch *kept =
+      recent->findNext([&](RememberedLaunch &one) { return isThis(one, asked); });
+  if (kept == nullptr) kept = findByHash(*recent, asked);
+  return kept == nullptr ? kNotRecent : start(*kept, asked.on);
 }
 
 void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
                 const driver::Launch &launch) {
   RememberedLaunches *const recent = RememberedLaunches::make();
-  if (recent == nullptr) return;
+  GivenWords given;
+  if (recent == nullptr || !given.take(asked.kernel, asked.arguments)) return;
   const KernelRow &kernel = asked.kernel;
-  const void *const loaded = loadedOf(kernel, asked.on);
-  RememberedLaunch &kept = recent->make(hashOf(asked, loaded));
-  kept.loaded = nullptr; // until all is there
+  const std::size_t place = placeOf(asked.on);
+  const void *const loaded = loadedOf(kernel, place);
+  RememberedLaunch &kept = recent->make(hashOf(kernel, loaded, given.list()));
+  kept.loaded = &kept; // until all is there
+  kept.device = deviceOf(asked.on);
+  kept.place = place;
   kept.bringsGrid = kernel.blocks == nullptr;
-  if (kept.bringsGrid) kept.grid = *asked.grid;
-  keepArguments(asked, kept);
-  findPlaces(kernel, *ready.code, kept.numbers);
-  keepNarrow(kept);
+  kept.grid = kept.bringsGrid ? *asked.grid : imbrex_grid{};
+  keepWords(kernel, *ready.code, given.list(), kept);
+  kept.kernel = &kernel;
   kept.gpu = &gpu;
-  kept.module = ready.module;
-  kept.launch.keep(launch, gpu);
+  kept.launch.keep(launch, gpu, ready.module);
   kept.loaded = loaded;
 }
 
@@ -269,3 +248,19 @@ int refusedLaunch(const KernelRow &kernel, const driver::Gpu &gpu, const driver:
 }
 
 } // namespace imbrex::aot
+
+/// Launch a kernel, with the words of its arguments. Most launches of a program are the very ones
+/// that followed the latest before, and of nobody's interest.
+extern "C" int imbrex_aot_launch_words_4(const imbrex::aot::KernelRow *kernel,
+                                         const imbrex_stream *stream, const imbrex_grid *grid,
+                                         const std::uint64_t *words) {
+  using namespace imbrex::aot;
+  if (stream == nullptr || WatchedLaunch::areSome())
+    return launchUnexpected(*kernel, stream, grid, words);
+  const AskedWords asked{*kernel, *stream, grid, words};
+  RememberedLaunches *const recent = RememberedLaunches::find();
+  const RememberedLaunch *kept = nullptr;
+  if (recent != nullptr)
+    kept = recent->findNext([&](const RememberedLaunch &one) { return isSame(one, asked); });
+  return kept != nullptr ? start(*kept, *stream) : launchOther(*kernel, *stream, grid, words);
+}

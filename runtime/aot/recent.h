@@ -16,14 +16,26 @@ struct Asked {
   const void *const *arguments;
 };
 
+/// The same with the words of its arguments (`givenWords`).
+struct AskedWords {
+  const KernelRow &kernel;
+  const imbrex_stream &on;
+  const imbrex_grid *grid;
+  const std::uint64_t *words;
+};
+
 /// Make the launch, in a GPU's stream, if one like it was made. An imbrex_status, or kNotRecent.
 inline constexpr int kNotRecent = -1;
-int launchAgain(const KernelRow &kernel, const imbrex_stream &on, const imbrex_grid *grid,
-                const void *const *arguments) noexcept;
+int launchAgain(const AskedWords &asked) noexcept;
 
 /// Keep what the GPU's driver has taken. Throws std::bad_alloc, and has kept nothing.
 void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
                 const driver::Launch &launch);
+
+/// Make a launch that is not the one that is expected (imbrex_aot_launch_words_…): of any stream,
+/// new or not, seen by hooks or not. An imbrex_status.
+int launchUnexpected(const KernelRow &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
+                     const std::uint64_t *words) noexcept;
 
 /// The error of what a driver did not take.
 int refusedLaunch(const KernelRow &kernel, const driver::Gpu &gpu, const driver::Launch &launch,

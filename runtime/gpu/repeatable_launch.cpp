@@ -9,7 +9,7 @@ namespace imbrex::gpu {
 void RepeatableLaunch::keep(const SupportedGpu &gpu, const LoadedKernel &kernel,
                             const Launch &launch, llvm::ArrayRef<PackedNumber> numbers) noexcept {
   try {
-    launch_.keep(launch, gpu.driver());
+    launch_.keep(launch, gpu.driver(), kernel.module());
     numbers_.assign(numbers.begin(), numbers.end());
     kernel_ = &kernel;
     gpu_ = &gpu;

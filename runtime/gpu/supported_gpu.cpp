@@ -89,10 +89,9 @@ Result<void> SupportedGpu::start(const LoadedKernel &kernel, const Launch &launc
   return started(kernel, launch, driver_->start(kernel.module(), launch));
 }
 
-Result<void> SupportedGpu::startAgain(const LoadedKernel &kernel, driver::KeptLaunch &kept,
+Result<void> SupportedGpu::startAgain(const LoadedKernel &kernel, const driver::KeptLaunch &kept,
                                       void *stream) const {
-  const Launch &launch = kept.in(stream);
-  return started(kernel, launch, driver_->start(kernel.module(), kept.words(), stream));
+  return started(kernel, kept.launch(), kept.start(stream));
 }
 
 Result<void> SupportedGpu::started(const LoadedKernel &kernel, const Launch &launch,

@@ -76,7 +76,8 @@ public:
   /// Launch a kernel, and wait for nothing: what goes wrong later is an error of `await`.
   Result<void> start(const LoadedKernel &kernel, const Launch &launch) const;
   /// The same of one that was kept.
-  Result<void> startAgain(const LoadedKernel &kernel, driver::KeptLaunch &kept, void *stream) const;
+  Result<void> startAgain(const LoadedKernel &kernel, const driver::KeptLaunch &kept,
+                          void *stream) const;
   /// Run a kernel and wait for it.
   Result<void> run(const LoadedKernel &kernel, const Launch &launch) const;
   /// Run it so many times; the milliseconds that one took, by the device's clock.

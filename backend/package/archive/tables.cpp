@@ -2,6 +2,7 @@
 
 #include "backend/launching/observations.h"
 #include "backend/package/archive/host_compiler.h"
+#include "backend/package/archive/launch_function.h"
 #include "backend/package/archive/launch_program.h"
 #include "backend/package/choice/tables.h"
 #include "llvm/ADT/StringMap.h"
@@ -324,49 +325,6 @@ private:
   ConstantMaker &make_;
 };
 
-/// As C passes a scalar: small floats by their bits, a bool as a byte.
-llvm::Type *passedAs(llvm::LLVMContext &context, const ir::Type &type) {
-  if (type.hasMemory()) return llvm::PointerType::getUnqual(context);
-  if (type.element() == ir::ElementKind::F32) return llvm::Type::getFloatTy(context);
-  if (type.element() == ir::ElementKind::F64) return llvm::Type::getDoubleTy(context);
-  return llvm::Type::getIntNTy(context,
-                               static_cast<unsigned>(std::max(8, ir::storageBits(type.element()))));
-}
-
-/// `int app_gemm(const imbrex_stream *, const imbrex_grid *, …)`, without the grid where the kernel
-/// knows it, which hands pointers to all that it is given to the launch.
-void emitFunction(llvm::Module &module, const std::string &symbol, const LibraryKernel &of,
-                  Constant *table, const char *launchSymbol) {
-  const ir::Kernel &kernel = of.kernel;
-  llvm::LLVMContext &context = module.getContext();
-  llvm::Type *i32 = llvm::Type::getInt32Ty(context);
-  llvm::Type *pointer = llvm::PointerType::getUnqual(context);
-  llvm::SmallVector<llvm::Type *, 16> types{pointer};
-  if (!of.blocks) types.push_back(pointer); // to the grid
-  const std::size_t first = types.size();
-  for (const ir::ValueId parameter : kernel.body().arguments)
-    types.push_back(passedAs(context, kernel.type(parameter)));
-  auto *function = llvm::Function::Create(llvm::FunctionType::get(i32, types, false),
-                                          llvm::Function::ExternalLinkage, symbol, module);
-  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", function));
-  const std::size_t count = kernel.parameterCount();
-  auto *list = builder.CreateAlloca(llvm::ArrayType::get(pointer, std::max<std::size_t>(count, 1)));
-  for (std::size_t i = 0; i < count; ++i) {
-    llvm::Value *argument = function->getArg(static_cast<unsigned>(first + i));
-    llvm::Value *place = argument;
-    if (!argument->getType()->isPointerTy()) {
-      place = builder.CreateAlloca(argument->getType());
-      builder.CreateStore(argument, place);
-    }
-    builder.CreateStore(place, builder.CreateConstGEP1_64(pointer, list, i));
-  }
-  const llvm::FunctionCallee launch = module.getOrInsertFunction(
-      launchSymbol, llvm::FunctionType::get(i32, {pointer, pointer, pointer, pointer}, false));
-  llvm::Value *grid = llvm::ConstantPointerNull::get(llvm::PointerType::getUnqual(context));
-  if (!of.blocks) grid = function->getArg(1);
-  builder.CreateRet(builder.CreateCall(launch, {table, function->getArg(0), grid, list}));
-}
-
 /// Where the loader finds a kernel.
 std::string tableSymbol(const Library &library, const LibraryKernel &kernel) {
   return library.codeSymbolOf(kernel) + ".table";
@@ -421,10 +379,7 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> makeTables(const Library &library,
     table->setName(tableSymbol(library, kernel));
     table->setLinkage(llvm::GlobalValue::ExternalLinkage);
     table->setVisibility(llvm::GlobalValue::HiddenVisibility);
-    emitFunction(module, symbol, kernel, table,
-                 kernel.mayObserve() ? aot::kObservingLaunchSymbol : aot::kLaunchSymbol);
-    if (kernel.takesArrays())
-      emitFunction(module, symbol + kDlpackSuffix, kernel, table, aot::kDlpackLaunchSymbol);
+    emitLaunchFunctions(module, symbol, kernel, table);
   });
 }
 

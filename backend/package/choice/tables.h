@@ -17,7 +17,9 @@ namespace imbrex::aot {
 /// `int (const KernelRow *, const imbrex_stream *, const imbrex_grid *, const void *const *)`: the
 /// last are the arguments.
 inline constexpr const char *kLaunchSymbol = "imbrex_aot_launch_4";
-/// The same of a kernel that prints or asserts, or a configuration of which does.
+/// The same, with the words of the arguments (`givenWords`) in their place. None is missing.
+inline constexpr const char *kWordsLaunchSymbol = "imbrex_aot_launch_words_4";
+/// As the first, of a kernel that prints or asserts, or a configuration of which does.
 inline constexpr const char *kObservingLaunchSymbol = "imbrex_aot_launch_observing_4";
 /// The same of either, where all that has memory comes as an imbrex_dltensor.
 inline constexpr const char *kDlpackLaunchSymbol = "imbrex_aot_launch_dlpack_4";
@@ -79,6 +81,31 @@ inline bool hasMemory(const ParameterRow &parameter) {
   return parameter.form == Form::Pointer || parameter.form == Form::View ||
          parameter.form == Form::Table;
 }
+
+/// How many words of 64 bits an argument is: a scalar its bits, behind which are zeros, a bool 0 or
+/// 1; else the members of an imbrex_memory, of an imbrex_table, or of an imbrex_array by its rank.
+constexpr std::size_t givenWords(Form form, std::size_t rank) {
+  switch (form) {
+  case Form::Scalar:
+  case Form::Truth: return 1;
+  case Form::Pointer: return 2;
+  case Form::Table: return 3;
+  case Form::View: return 1 + 2 * rank;
+  }
+  return 0;
+}
+inline std::size_t givenWords(const ParameterRow &parameter) {
+  return givenWords(parameter.form, parameter.rank);
+}
+/// The words of all arguments are one behind the other, and zeros behind them: two are compared,
+/// and then four in each step.
+constexpr std::size_t paddedWords(std::size_t count) {
+  constexpr std::size_t kFirst = 2, kStep = 4;
+  return kFirst + (count <= kFirst ? 0 : (count - kFirst + kStep - 1) / kStep * kStep);
+}
+inline constexpr std::size_t kWordsAlignment = 16;
+inline constexpr std::size_t kMostGivenWords =
+    paddedWords(kMostParameters * givenWords(Form::View, kMostAxes));
 
 /// launching::ParameterAssumptions
 struct Assumed {

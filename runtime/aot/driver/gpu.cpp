@@ -157,7 +157,7 @@ void Gpu::unload(const Module &module) const {
 
 // --- launches ---
 
-void LaunchWords::set(const Launch &launch, const Gpu &gpu) {
+void LaunchWords::set(const Launch &launch, const Gpu &gpu, const Module &kernel) {
   // The words by which the two parts of the list are known, the same for both vendors: cuda.h,
   // CU_LAUNCH_PARAM_BUFFER_POINTER; hip_runtime_api.h, HIP_LAUNCH_PARAM_BUFFER_POINTER.
   constexpr std::uintptr_t kBuffer = 1, kSize = 2;
@@ -171,17 +171,13 @@ void LaunchWords::set(const Launch &launch, const Gpu &gpu) {
            &bytes_,
            reinterpret_cast<void *>(gpu.vendor().endOfLaunch),
            this};
+  kernel_ = kernel;
   attributes_ = launch.attributes;
   gpu_ = &gpu;
   const bool isList = launch.each.empty(), isPlain = !attributes_.areAny();
   call_ = isPlain ? gpu.driver().launch : &Gpu::callAttributed;
   each_ = isList ? nullptr : const_cast<void **>(launch.each.data());
   extra_ = isList || !isPlain ? list_.data() : nullptr;
-}
-
-inline int Gpu::hand(void *function, const LaunchWords &words, void *stream) {
-  return words.call_(function, words.grid_[0], words.grid_[1], words.grid_[2], words.threads_, 1, 1,
-                     words.sharedBytes_, stream, words.each_, words.extra_);
 }
 
 /// Called as a driver's function is; the list leads back to the words.
@@ -199,30 +195,28 @@ int Gpu::callAttributed(void *function, unsigned gridX, unsigned gridY, unsigned
                                        .attributes = words.attributes_});
 }
 
-int Gpu::enqueue(const Module &kernel, const LaunchWords &words, void *stream,
-                 const Entered &entered) const {
-  void *function = kernel.function;
+int Gpu::enqueue(const LaunchWords &words, void *stream, const Entered &entered) const {
+  void *function = words.kernel_.function;
   if (entered.context != nullptr)
-    if (const int error = findElsewhere(kernel, entered.context, stream, function); error != 0)
+    if (const int error = findElsewhere(words.kernel_, entered.context, stream, function);
+        error != 0)
       return error;
   return hand(function, words, stream);
 }
 
 int Gpu::start(const Module &kernel, const Launch &launch) const {
   LaunchWords words;
-  words.set(launch, *this);
-  return startElsewhere(kernel, words, launch.stream);
+  words.set(launch, *this, kernel);
+  return startElsewhere(words, launch.stream);
 }
 
-int Gpu::start(const Module &kernel, const LaunchWords &words, void *stream) const {
-  if (!isEntered(stream)) return startElsewhere(kernel, words, stream);
-  const int error = hand(kernel.function, words, stream);
-  return isOfContexts(error) ? startElsewhere(kernel, words, stream) : error;
+int Gpu::notStarted(int error, const LaunchWords &words, void *stream) const {
+  return isOfContexts(error) ? startElsewhere(words, stream) : error;
 }
 
-int Gpu::startElsewhere(const Module &kernel, const LaunchWords &words, void *stream) const {
+int Gpu::startElsewhere(const LaunchWords &words, void *stream) const {
   return entering({.stream = stream},
-                  [&](const Entered &entered) { return enqueue(kernel, words, stream, entered); });
+                  [&](const Entered &entered) { return enqueue(words, stream, entered); });
 }
 
 template <class Action>
@@ -251,10 +245,9 @@ int Gpu::timeOf(std::int32_t times, double &milliseconds, Action action) const {
 int Gpu::time(const Module &kernel, const Launch &launch, std::int32_t times,
               double &milliseconds) const {
   LaunchWords words;
-  words.set(launch, *this);
-  return timeOf(times, milliseconds, [&](const Entered &entered) {
-    return enqueue(kernel, words, launch.stream, entered);
-  });
+  words.set(launch, *this, kernel);
+  return timeOf(times, milliseconds,
+                [&](const Entered &entered) { return enqueue(words, launch.stream, entered); });
 }
 
 int Gpu::describeBoxes(const Boxes &boxes, BoxMapBytes &map) const {

@@ -39,15 +39,27 @@ struct Launch {
   void *stream = nullptr;                    ///< Null: the device's default one.
 };
 
-/// A launch in the words of a driver's call, which may be kept. It leads into itself, into the
-/// arguments, and to the GPU.
+/// What other contexts than a device's own have loaded of a module.
+class LoadedElsewhere;
+
+/// Code that a device has loaded, and the kernel in it.
+struct Module {
+  void *module = nullptr, *function = nullptr;
+  LoadedElsewhere *elsewhere = nullptr;
+};
+
+/// A launch of a GPU's kernel in the words of a driver's call, which may be kept. It leads into
+/// itself, into the arguments, and to the GPU.
 class LaunchWords {
 public:
   LaunchWords() = default;
   LaunchWords(const LaunchWords &) = delete;
   LaunchWords &operator=(const LaunchWords &) = delete;
 
-  void set(const Launch &launch, const Gpu &gpu);
+  void set(const Launch &launch, const Gpu &gpu, const Module &kernel);
+
+  /// As Gpu::start, of the GPU that they are for.
+  int start(void *stream) const;
 
 private:
   friend class Gpu;
@@ -61,6 +73,7 @@ private:
   void **each_ = nullptr, **extra_ = nullptr; // one of them, or for Gpu::callAttributed both
   std::size_t bytes_ = 0;
   std::array<void *, kOwn + 1> list_{};
+  Module kernel_;
   LaunchAttributes attributes_;
   const Gpu *gpu_ = nullptr;
 };
@@ -79,15 +92,6 @@ struct AttributedLaunch {
 struct KernelNeeds {
   std::int32_t sharedBytes = 0;   ///< Of a block, that launches bring.
   std::int32_t clusterBlocks = 1; ///< Of its launches' clusters.
-};
-
-/// What other contexts than a device's own have loaded of a module.
-class LoadedElsewhere;
-
-/// Code that a device has loaded, and the kernel in it.
-struct Module {
-  void *module = nullptr, *function = nullptr;
-  LoadedElsewhere *elsewhere = nullptr;
 };
 
 /// What the driver refused of a load: its code, to find the kernel there, so much shared memory, so
@@ -150,7 +154,7 @@ public:
   /// Launch a kernel, and wait for nothing: what goes wrong later is an error of `await`.
   int start(const Module &kernel, const Launch &launch) const;
   /// The same; it takes little where the context is current already.
-  int start(const Module &kernel, const LaunchWords &words, void *stream) const;
+  virtual int start(const LaunchWords &words, void *stream) const = 0;
   /// Run it so many times in the default stream; the milliseconds that one took, by the device's
   /// clock.
   int time(const Module &kernel, const Launch &launch, std::int32_t times,
@@ -221,8 +225,13 @@ protected:
   /// again what was so before, where that is another.
   virtual int enter(const Place &place, Entered &entered) const = 0;
   virtual void leave(const Entered &entered) const = 0;
-  /// Whether `enter` would change nothing, and enter the primary context.
-  virtual bool isEntered(void *stream) const = 0;
+  /// `start`, in the device's primary context where that is current.
+  int startHere(const LaunchWords &words, void *stream) const {
+    const int error = hand(words.kernel_.function, words, stream);
+    return error == 0 ? 0 : notStarted(error, words, stream);
+  }
+  /// The same, wherever it has to be made.
+  int startElsewhere(const LaunchWords &words, void *stream) const;
   /// Whether a stream's context is another one than what was entered for it. `enter` asks for
   /// streams' contexts, which takes calls, from the first on that is not the primary.
   virtual bool isElsewhere(void * /*stream*/, const Entered & /*entered*/) const { return false; }
@@ -248,10 +257,12 @@ private:
   int within(void *stream, Action action) const;
   template <class Action>
   int timeOf(std::int32_t times, double &milliseconds, Action action) const;
-  int enqueue(const Module &kernel, const LaunchWords &words, void *stream,
-              const Entered &entered) const;
-  int startElsewhere(const Module &kernel, const LaunchWords &words, void *stream) const;
-  static int hand(void *function, const LaunchWords &words, void *stream);
+  int enqueue(const LaunchWords &words, void *stream, const Entered &entered) const;
+  int notStarted(int error, const LaunchWords &words, void *stream) const;
+  static int hand(void *function, const LaunchWords &words, void *stream) {
+    return words.call_(function, words.grid_[0], words.grid_[1], words.grid_[2], words.threads_, 1,
+                       1, words.sharedBytes_, stream, words.each_, words.extra_);
+  }
   static int callAttributed(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
                             unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                             void *stream, void **each, void **list);
@@ -267,6 +278,8 @@ private:
   std::string kind_;
   std::string description_;
 };
+
+inline int LaunchWords::start(void *stream) const { return gpu_->start(*this, stream); }
 
 /// A device of the first driver that is at one of the paths, best first. Null, and `problem` says
 /// why, where there is none. What the device says of itself is asked now.

@@ -5,7 +5,7 @@
 
 namespace imbrex::driver {
 
-void KeptLaunch::keep(const Launch &launch, const Gpu &gpu) {
+void KeptLaunch::keep(const Launch &launch, const Gpu &gpu, const Module &kernel) {
   const std::span<const std::byte> given = launch.arguments;
   lines_.resize((given.size() + sizeof(Line) - 1) / sizeof(Line));
   std::ranges::copy(given, list());
@@ -15,7 +15,7 @@ void KeptLaunch::keep(const Launch &launch, const Gpu &gpu) {
   launch_ = launch;
   launch_.arguments = std::span(list(), given.size());
   launch_.each = each_;
-  words_.set(launch_, gpu);
+  words_.set(launch_, gpu, kernel);
 }
 
 void KeptLaunch::change(std::size_t place, std::size_t bytes, std::uint64_t value) {

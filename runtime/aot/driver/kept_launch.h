@@ -18,14 +18,12 @@ public:
   KeptLaunch(const KeptLaunch &) = delete; // `each` leads into the list
   KeptLaunch &operator=(const KeptLaunch &) = delete;
 
-  /// In place of what was here before, for a GPU.
-  void keep(const Launch &launch, const Gpu &gpu);
-  /// The same, in a stream, until the next call.
-  const Launch &in(void *stream) {
-    launch_.stream = stream;
-    return launch_;
-  }
-  const LaunchWords &words() const { return words_; }
+  /// In place of what was here before, of a GPU's kernel.
+  void keep(const Launch &launch, const Gpu &gpu, const Module &kernel);
+  /// The same, in whichever stream it was made first.
+  const Launch &launch() const { return launch_; }
+  /// As Gpu::start.
+  int start(void *stream) const { return words_.start(stream); }
   /// Set so many bytes of the list, the least first.
   void change(std::size_t place, std::size_t bytes, std::uint64_t value);
 
@@ -102,6 +100,8 @@ public:
     latest_ = latest_->next = place;
     return &place->entry;
   }
+  /// The latest that was found or made.
+  Entry &latest() { return latest_->entry; }
 
   /// Where the launch of a hash is to be, whatever was there before. It is the latest then.
   Entry &make(const LaunchHash &hash) {

@@ -185,7 +185,7 @@ TEST_CASE("a hook sees the beginning and the end of each launch, also of one tha
   const auto x = on(kGpu, std::vector<f32>(64));
   const array<f32, 1> there(x.data(), {64});
   std::vector<f32> here(64);
-  for (int i = 0; i < 2; ++i) check(app::add(kGpu, 1, there, there, there));
+  for (int i = 0; i < 3; ++i) check(app::add(kGpu, 1, there, there, there));
   check(app::add(stream_ref::host(), 1, here, here, here));
   CHECK(!app::add(kGpu, 1, there, there, array<f32, 1>(here)).ok());
   CHECK(!app::add(kGpu, -1, there, there, there).ok());
@@ -196,7 +196,8 @@ TEST_CASE("a hook sees the beginning and the end of each launch, also of one tha
   const std::string gpu = "app.add on " + std::to_string(kGpu.device);
   const auto number = [](imbrex_status status) { return std::to_string(status); };
   CHECK(seen == std::vector<std::string>{gpu + ": -1", gpu + ": 0", gpu + ": -1", gpu + ": 0",
-                                         "app.add on 0: -1", "app.add on 0: 0", gpu + ": -1",
+                                         gpu + ": -1", gpu + ": 0", "app.add on 0: -1",
+                                         "app.add on 0: 0", gpu + ": -1",
                                          gpu + ": " + number(IMBREX_BAD_ARGUMENT), gpu + ": -1",
                                          gpu + ": " + number(IMBREX_BAD_ARGUMENT), gpu + ": -1",
                                          gpu + ": " + number(IMBREX_BAD_ARGUMENT)});

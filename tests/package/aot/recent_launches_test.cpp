@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <functional>
 #include <utility>
 
 /// Launches like an earlier one of the thread, of which what has been found out is kept.
@@ -35,6 +36,141 @@ TEST_CASE("a launch like an earlier one asks a driver for nothing but itself") {
   check(app::add(kGpu, 1, from, from, to)); // another grid
   CHECK(fake.calls("pointerFacts") > 0);
   CHECK(fake.launches.back().grid[0] == 1);
+}
+
+TEST_CASE("whatever a kernel takes, a launch like an earlier one is known by it") {
+  Fake fake(trace(aot_kernels::add{}));
+  fake.driver.device = [](const fake::SeenLaunch &) { return 0; }; // results are no matter
+  const auto in = on(kGpu, random<f32>(2048, 1));
+  auto out = on(kGpu, std::vector<f32>(2048));
+  const auto packed = on(kGpu, std::vector<std::uint8_t>(256));
+  auto wide = on(kGpu, std::vector<f64>(11));
+  const auto groups = on(kGpu, std::vector<const f32 *>{in.data(), nullptr});
+  const auto places = on(kGpu, std::vector<f32 *>{out.data(), nullptr});
+  std::int64_t size = 2048;
+  const auto tensorOf = [&](const f32 *data) {
+    constexpr std::int32_t kCudaTensor = 2, kRocmTensor = 10; // dlpack.h, DLDeviceType
+    constexpr std::uint8_t kFloatTensor = 2;                  // dlpack.h, kDLFloat
+    return aot::dltensor(imbrex_dltensor{.data = const_cast<f32 *>(data),
+                                         .device_type = FAKE_IS_CUDA ? kCudaTensor : kRocmTensor,
+                                         .device_id = 0,
+                                         .ndim = 1,
+                                         .code = kFloatTensor,
+                                         .bits = 32,
+                                         .lanes = 1,
+                                         .shape = &size,
+                                         .strides = nullptr,
+                                         .byte_offset = 0});
+  };
+  const aot::dltensor from = tensorOf(in.data()), to = tensorOf(out.data());
+  const std::function<status()> each[] = {
+      [&] { return app::scale(kGpu, 1, in, out, 100, 0.5f, f16(1.0), true, -16); },
+      [&] {
+        return app::numbers(kGpu, 1, true, 1, 2, 3, 4, 5, 6, 7, bf16(8.0), f8e4m3fn(9.0), 10.0,
+                            wide);
+      },
+      [&] {
+        return app::halve(kGpu, 1, array<const f4e2m1, 2>(packed.data(), {8, 64}),
+                          array<f32, 2>(out.data(), {8, 64}));
+      },
+      [&] {
+        return app::groups(kGpu, aot::table<const f32>(groups.data(), 1),
+                           aot::table<f32>(places.data(), 1), 50);
+      },
+      [&] { return app::add(kGpu, 2, from, from, to); },
+  };
+  for (const auto &launch : each) {
+    CAPTURE(&launch - each);
+    check(launch());
+    fake.driver.calls.clear();
+    for (int i = 0; i < 2; ++i) check(launch()); // found, and then expected
+    CHECK(fake.calls("launch") == 2);
+    CHECK(fake.calls("pointerFacts") == 0);
+  }
+  // An array of our own is the same as a tensor.
+  fake.driver.calls.clear();
+  check(app::add(kGpu, 2, array<f32, 1>(in.data(), {2048}), array<f32, 1>(in.data(), {2048}),
+                 array<f32, 1>(out.data(), {2048})));
+  CHECK(fake.calls("pointerFacts") == 0);
+}
+
+TEST_CASE("a launch of another grid is another launch, along each axis") {
+  const Fake fake(trace(aot_kernels::add{}));
+  std::vector<std::array<unsigned, 3>> grids;
+  fake.driver.device = [&](const fake::SeenLaunch &launch) {
+    return grids.push_back(launch.grid), 0;
+  };
+  const auto a = on(kGpu, std::vector<f32>(1024)), c = on(kGpu, std::vector<f32>(1024));
+  const array<f32, 1> from(a.data(), {1024}), to(c.data(), {1024});
+  constexpr auto kAsked = std::to_array<std::array<unsigned, 3>>(
+      {{1, 1, 1}, {1, 1, 1}, {2, 1, 1}, {2, 3, 1}, {2, 3, 5}, {2, 3, 5}, {2, 3, 1}, {1, 1, 1}});
+  for (const auto &[x, y, z] : kAsked) check(app::add(kGpu, {x, y, z}, from, from, to));
+  CHECK(grids == std::vector<std::array<unsigned, 3>>(kAsked.begin(), kAsked.end()));
+}
+
+TEST_CASE("what a launch lacks is named, also where one was made before") {
+  const Fake fake(trace(aot_kernels::add{}));
+  const auto a = on(kGpu, std::vector<f32>(1024)), c = on(kGpu, std::vector<f32>(1024));
+  const imbrex_array from = array<const f32, 1>(a.data(), {1024}),
+                     to = array<f32, 1>(c.data(), {1024});
+  const imbrex_grid grid{1, 1, 1};
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(app_add(&kGpu, &grid, &from, &from, &to) == IMBREX_OK);
+    const auto lacks = [](int status, const std::string &text) {
+      CHECK(status == IMBREX_BAD_ARGUMENT);
+      CHECK(std::string(imbrex_error_text()) == text);
+    };
+    lacks(app_add(&kGpu, &grid, nullptr, &from, &to),
+          "the argument 'a' of 'add', view<const f32, 1>, is missing");
+    lacks(app_add(&kGpu, &grid, &from, &from, nullptr),
+          "the argument 'c' of 'add', view<f32, 1>, is missing");
+    lacks(app_add(&kGpu, nullptr, &from, &from, &to), "the launch of 'add' has no grid");
+    lacks(app_add(nullptr, &grid, &from, &from, &to), "there is no stream");
+  }
+}
+
+TEST_CASE("a launch of before is none on another device") {
+  const Fake fake(trace(aot_kernels::add{}));
+  const auto a = on(kGpu, std::vector<f32>(1024)), c = on(kGpu, std::vector<f32>(1024));
+  const array<f32, 1> from(a.data(), {1024}), to(c.data(), {1024});
+  for (int i = 0; i < 3; ++i) {
+    check(app::add(kGpu, 1, from, from, to));
+    const auto other = FAKE_IS_CUDA ? stream_ref::cuda(1) : stream_ref::hip(1);
+    CHECK(app::add(other, 1, from, from, to).code() == IMBREX_BAD_ARGUMENT);
+    const imbrex_stream none{.device = 7, .number = 0, .handle = nullptr};
+    const imbrex_grid one{1, 1, 1};
+    CHECK(app_add(&none, &one, &from, &from, &to) == IMBREX_BAD_ARGUMENT);
+  }
+  CHECK(fake.launches.size() == 3);
+}
+
+TEST_CASE("a bool of C's that is true in another way is true when a launch is made again") {
+  const Fake fake(trace(aot_kernels::scale{}));
+  const auto x = on(kGpu, std::vector<f32>(256, 3));
+  const auto y = on(kGpu, std::vector<f32>(256));
+  const memory<const f32> from(x.data(), 256);
+  const memory<f32> to(y.data(), 256);
+  const imbrex_grid one{1, 1, 1};
+  for (const std::uint8_t negate : std::to_array<std::uint8_t>({0, 2, 1, 0, 0, 128})) {
+    REQUIRE(app_scale(&kGpu, &one, &from, &to, 256, 2, 0, negate, 0) == IMBREX_OK);
+    CHECK(contentOf(y) == std::vector<f32>(256, negate != 0 ? -6.0f : 6.0f));
+  }
+  // 0, 2, 1, 0, 0, 128: the code gets a one for each that is true.
+  for (const std::size_t i : {1U, 5U})
+    CHECK(fake.launches[i].arguments == fake.launches[2].arguments);
+}
+
+TEST_CASE("a launch that is refused when it is made again says so") {
+  Fake fake(trace(aot_kernels::add{}));
+  const auto a = on(kGpu, std::vector<f32>(1024)), c = on(kGpu, std::vector<f32>(1024));
+  const array<f32, 1> from(a.data(), {1024}), to(c.data(), {1024});
+  check(app::add(kGpu, 1, from, from, to));
+  fake.driver.failing = "launch";
+  fake.driver.error = 1;
+  const status refused = app::add(kGpu, 1, from, from, to);
+  CHECK(refused.code() == IMBREX_REFUSED);
+  CHECK(std::string(refused.message()).find("refuses the launch of 'add' with 1 x 1 x 1 blocks") !=
+        std::string::npos);
 }
 
 TEST_CASE("a product like an earlier one has the boxes of its own") {

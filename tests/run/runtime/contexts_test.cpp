@@ -178,7 +178,7 @@ TEST_CASE("a launch that is made again where its context is current makes nothin
     return streams.push_back(launch.stream), 0;
   };
   driver::KeptLaunch kept;
-  kept.keep({.threads = 128}, gpu->driver());
+  kept.keep({.threads = 128}, gpu->driver(), loaded->module());
   const MadeContext::In primary(driver, 0);
   const auto calls = [&](const char *member) { return std::ranges::count(driver.calls, member); };
   driver.calls.clear();
@@ -208,7 +208,7 @@ TEST_CASE("a launch with attributes has them in another context, which allows as
   driver.device = [&](const fake::SeenLaunch &launch) { return seen = launch, 0; };
   driver::KeptLaunch kept;
   kept.keep({.grid = {32, 1, 1}, .threads = 128, .attributes = {.cluster = {16, 1, 1}}},
-            gpu->driver());
+            gpu->driver(), loaded->module());
   CHECK(gpu->startAgain(*loaded, kept, elsewhere.handle()));
   CHECK(seen.stream == elsewhere.handle());
   CHECK(seen.cluster == std::array<unsigned, 3>{16, 1, 1});

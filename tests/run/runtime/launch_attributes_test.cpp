@@ -162,8 +162,9 @@ TEST_CASE("a driver that is too old for attributes is asked for none, and says w
 TEST_CASE("a launch that is kept is made again with its attributes") {
   Loaded loaded;
   driver::KeptLaunch kept, plain;
-  kept.keep(loaded.launch({6, 1, 1}, {.isCooperative = true}), loaded.gpu().driver());
-  plain.keep(loaded.launch({7, 1, 1}, {}), loaded.gpu().driver());
+  kept.keep(loaded.launch({6, 1, 1}, {.isCooperative = true}), loaded.gpu().driver(),
+            loaded.kernel().module());
+  plain.keep(loaded.launch({7, 1, 1}, {}), loaded.gpu().driver(), loaded.kernel().module());
   for (int i = 0; i < 2; ++i) {
     CHECK(loaded.gpu().startAgain(loaded.kernel(), kept, nullptr));
     CHECK(loaded.seen().isCooperative);
@@ -172,12 +173,13 @@ TEST_CASE("a launch that is kept is made again with its attributes") {
     CHECK(loaded.gpu().startAgain(loaded.kernel(), plain, nullptr));
     CHECK(loaded.seen().isPlain);
   }
-  kept.keep(loaded.launch({5, 1, 1}, {}), loaded.gpu().driver());
+  kept.keep(loaded.launch({5, 1, 1}, {}), loaded.gpu().driver(), loaded.kernel().module());
   CHECK(loaded.gpu().startAgain(loaded.kernel(), kept, nullptr));
   CHECK(loaded.seen().isPlain);
   loaded.driver().failing = isCuda() ? "launchWith" : "launchCooperative";
   loaded.driver().error = 1;
-  kept.keep(loaded.launch({6, 1, 1}, {.isCooperative = true}), loaded.gpu().driver());
+  kept.keep(loaded.launch({6, 1, 1}, {.isCooperative = true}), loaded.gpu().driver(),
+            loaded.kernel().module());
   const auto refused = loaded.gpu().startAgain(loaded.kernel(), kept, nullptr);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().message.find("FAKE_INVALID_VALUE") != std::string::npos);

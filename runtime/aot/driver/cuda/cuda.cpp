@@ -78,6 +78,13 @@ public:
     return attributes.areAny() && own_.launchWith == nullptr ? kLaunchWith : nullptr;
   }
 
+  int start(const LaunchWords &words, void *stream) const override {
+    void *current = nullptr;
+    const bool isHere = own_.currentContext(&current) == 0 && current == primary_ &&
+                        (!asksStreams_.load(std::memory_order_relaxed) || !isNamed(stream));
+    return isHere ? startHere(words, stream) : startElsewhere(words, stream);
+  }
+
 protected:
   int enter(const Place &place, Entered &entered) const override {
     constexpr int kPushed = 0;
@@ -92,11 +99,6 @@ protected:
   void leave(const Entered & /*entered*/) const override {
     void *popped = nullptr;
     own_.popContext(&popped);
-  }
-  bool isEntered(void *stream) const override {
-    void *current = nullptr;
-    return own_.currentContext(&current) == 0 && current == primary_ &&
-           (!asksStreams_.load(std::memory_order_relaxed) || !isNamed(stream));
   }
   bool isElsewhere(void *stream, const Entered &entered) const override {
     if (!isNamed(stream)) return false;

@@ -44,6 +44,12 @@ public:
                                                                          : nullptr;
   }
 
+  int start(const LaunchWords &words, void *stream) const override {
+    int current = 0;
+    const bool isHere = own_.currentDevice(&current) == 0 && current == number();
+    return isHere ? startHere(words, stream) : startElsewhere(words, stream);
+  }
+
 protected:
   int enter(const Place & /*place*/, Entered &entered) const override {
     int current = 0;
@@ -51,10 +57,6 @@ protected:
     if (current == number()) return 0;
     entered.before = current;
     return own_.useDevice(number());
-  }
-  bool isEntered(void * /*stream*/) const override {
-    int current = 0;
-    return own_.currentDevice(&current) == 0 && current == number();
   }
   void leave(const Entered &entered) const override { own_.useDevice(entered.before); }
   int allowShared(void * /*function*/, std::int32_t /*bytes*/) const override {

@@ -1,0 +1,94 @@
+#include "runtime/aot/given.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace imbrex::aot {
+namespace {
+
+template <class T>
+T readAs(const void *from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+/// The bits of a number, as they are passed.
+std::uint64_t bitsOf(const void *given, const ParameterRow &parameter) {
+  std::uint64_t bits = 0; // the least come first on processors that there is code for
+  std::memcpy(&bits, given, storageBytes(parameter));
+  return parameter.form == Form::Truth && bits != 0 ? 1 : bits;
+}
+
+std::uint64_t addressBits(const void *address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+/// Behind what was written before.
+std::uint64_t *write(const ParameterRow &parameter, const void *given, std::uint64_t *to) {
+  switch (parameter.form) {
+  case Form::Scalar:
+  case Form::Truth: *to++ = bitsOf(given, parameter); break;
+  case Form::Pointer: {
+    const auto memory = readAs<imbrex_memory>(given);
+    *to++ = addressBits(memory.data);
+    *to++ = static_cast<std::uint64_t>(memory.bytes);
+    break;
+  }
+  case Form::Table: {
+    const auto table = readAs<imbrex_table>(given);
+    *to++ = addressBits(table.pointers);
+    *to++ = static_cast<std::uint64_t>(table.count);
+    *to++ = static_cast<std::uint32_t>(table.promises);
+    break;
+  }
+  case Form::View: {
+    const auto &view = *static_cast<const imbrex_array *>(given);
+    *to++ = addressBits(view.data);
+    to = std::copy_n(view.extents, parameter.rank, to);
+    to = std::copy_n(view.strides, parameter.rank, to);
+    break;
+  }
+  }
+  return to;
+}
+
+} // namespace
+
+bool GivenWords::take(const KernelRow &kernel, const void *const *arguments) {
+  std::uint64_t *to = words_.data();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
+    if (arguments[i] == nullptr) return false;
+    to = write(kernel.parameters[i], arguments[i], to);
+  }
+  const auto count = static_cast<std::size_t>(to - words_.data());
+  std::fill_n(to, paddedWords(count) - count, 0);
+  return true;
+}
+
+GivenArguments::GivenArguments(const KernelRow &kernel, const std::uint64_t *words) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i) {
+    const ParameterRow &parameter = kernel.parameters[i];
+    Room &room = rooms_[i];
+    list_[i] = &room;
+    void *const address = reinterpret_cast<void *>(static_cast<std::uintptr_t>(words[0]));
+    switch (parameter.form) {
+    case Form::Scalar:
+    case Form::Truth: list_[i] = words; break;
+    case Form::Pointer:
+      room.memory = {.data = address, .bytes = static_cast<std::int64_t>(words[1])};
+      break;
+    case Form::Table:
+      room.table = {.pointers = address,
+                    .count = static_cast<std::int64_t>(words[1]),
+                    .promises = static_cast<std::int32_t>(words[2])};
+      break;
+    case Form::View:
+      room.array.data = address;
+      std::copy_n(words + 1, parameter.rank, room.array.extents);
+      std::copy_n(words + 1 + parameter.rank, parameter.rank, room.array.strides);
+      break;
+    }
+    words += givenWords(parameter);
+  }
+}
+
+} // namespace imbrex::aot
