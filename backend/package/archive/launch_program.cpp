@@ -8,7 +8,7 @@
 namespace imbrex::archive {
 namespace {
 
-/// Copies what a launch can compute from one kernel to another.
+/// Copies from one kernel to another what values need that a launch can compute.
 class KnownCopier {
 public:
   KnownCopier(const ir::Kernel &from, ir::Kernel &to) : from_(from), builder_(to, to.body()) {
@@ -16,24 +16,22 @@ public:
       const ir::ValueId parameter = from.body().arguments[i];
       copies_[parameter.index()] = to.addParameter(from.parameterName(i), from.type(parameter));
     }
-    // In the kernel's order operands come before what uses them.
-    ir::walk(from.body(), [&](const ir::Op &op) {
-      if (op.results.size() == 1 && ir::unknownToLaunch(from_, op.result()) == nullptr) copy(op);
-    });
   }
 
   ir::Builder &builder() { return builder_; }
-  ir::ValueId copyOf(ir::ValueId value) const { return copies_.lookup(value.index()); }
 
-private:
-  void copy(const ir::Op &op) {
+  ir::ValueId copyOf(ir::ValueId value) {
+    if (const auto copied = copies_.find(value.index()); copied != copies_.end())
+      return copied->second;
+    const ir::Op &op = *from_.definition(value);
     llvm::SmallVector<ir::ValueId, 4> operands;
     for (const ir::ValueId operand : op.operands) operands.push_back(copyOf(operand));
     builder_.setLocation(op.where);
-    copies_[op.result().index()] =
-        builder_.create(op.kind, operands, from_.type(op.result()), op.attributes).result();
+    return copies_[value.index()] =
+               builder_.create(op.kind, operands, from_.type(value), op.attributes).result();
   }
 
+private:
   const ir::Kernel &from_;
   ir::Builder builder_;
   llvm::DenseMap<std::uint32_t, ir::ValueId> copies_;

@@ -1,4 +1,6 @@
+#include "backend/ir/verify.h"
 #include "backend/package/archive/assumed.h"
+#include "backend/package/archive/launch_program.h"
 #include "backend/package/archive/library.h"
 #include "backend/package/archive/names.h"
 #include "backend/package/archive/tuning.h"
@@ -322,6 +324,35 @@ TEST_CASE("the words of a launch are named as its requirements name them") {
     names += word.name + " " + std::to_string(word.word) + " ";
   CHECK(names == "n 0 x.extent(0) 2 x.extent(1) 3 x.stride(0) 4 x.stride(1) 5 t.size() 8 "
                  "y.extent(0) 10 y.stride(0) 11 ");
+}
+
+TEST_CASE("a launch computes what is required, and nothing that loops do with its arguments") {
+  const ir::Kernel kernel =
+      testing::parsedKernel(R"(kernel @k(%y: view<f32, 1>, %n: i32) stage tiles {
+  %0 = constant 0 : i32
+  %1 = constant 1 : i32
+  %2 = constant 64 : i32
+  %3 = div %2, %n : i32
+  %4 = gt %n, %0 : bool
+  require %4 [text = "n"]
+  %5 = constant 0.0 : f32[64]
+  %6 = for %0, %n, %1, %5 (%j: i32, %s: f32[64]) {
+    %7 = mul %j, %2 : i32
+    %8 = add %7, %3 : i32
+    %9 = cast %8 : f32
+    %10 = broadcast %9 : f32[64]
+    %11 = add %s, %10 : f32[64]
+    yield %11
+  } : f32[64]
+  view.store %y, %6, %0
+})");
+  const ir::Kernel check = checkKernel(kernel, requiredBy(kernel));
+  Diagnostics diagnostics;
+  CHECK_MESSAGE(ir::verify(check, diagnostics), diagnostics.render());
+  const auto isOfNoRequirement = [](const ir::Op &op) {
+    return op.kind == ir::OpKind::Mul || op.kind == ir::OpKind::Div;
+  };
+  CHECK(ir::firstOp(check.body(), isOfNoRequirement) == nullptr);
 }
 
 TEST_CASE("what is wrong with a tuning table is told") {
