@@ -1,11 +1,16 @@
+#include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/prove_rings.h"
+#include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
 #include "backend/schedule/check/check.h"
+#include "backend/schedule/program/channels.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_launch.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
+
+#include <cstdlib>
 
 using namespace imbrex;
 using namespace imbrex::testing;
@@ -453,4 +458,31 @@ TEST_CASE("no more slots are taken than the loop's index can count ahead, and it
                         {diagnostics, machineNamed(target), analysis::usualAssumptions(kernel)}));
       CHECK(isSafe(kernel, machineNamed(target)));
     }
+}
+
+TEST_CASE("where one thread starts the engine's loads, what all threads do is counted once") {
+  const machine::Machine &engine = machineNamed("sm_90a");
+  machine::Machine plain = engine;
+  plain.asyncCopies.haveEngine = false;
+  for (const TableKernel &one : mixedLoads()) {
+    CAPTURE(one.name);
+    const auto lanesOf = [&](const machine::Machine &machine, std::size_t roles) {
+      Diagnostics diagnostics;
+      const ir::Kernel kernel = pipelined(one, machine);
+      const auto read = passes::pipeline::readSchedule(kernel, machine, diagnostics,
+                                                       passes::pipeline::ReadFor::Timeline);
+      REQUIRE(read);
+      CHECK(read->program.roles.size() == roles);
+      std::int64_t lanes = 0;
+      for (const schedule::Role &role : read->program.roles)
+        schedule::forEachOp(role.body, [&](const schedule::ScheduleOp &op) {
+          if (op.cost.resource == passes::pipeline::kLanes) lanes += op.cost.busy;
+        });
+      return lanes;
+    };
+    const std::int64_t lanes = lanesOf(plain, 1);
+    CHECK(lanes > 8);
+    constexpr std::int64_t kRounded = 8; // up, of each half
+    CHECK(std::abs(lanesOf(engine, 2) - lanes) <= kRounded);
+  }
 }

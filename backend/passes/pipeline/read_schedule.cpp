@@ -102,13 +102,13 @@ public:
       readAs({.name = "first", .warps = 1}, kernel_.body());
       isOther_ = true;
       readAs({.name = "second", .warps = 1}, kernel_.body());
-      for (schedule::Role &role : program_.roles)
-        schedule::forEachOp(role.body, [](ScheduleOp &op) { op.cost = schedule::halved(op.cost); });
+      halveCosts();
     } else if (firstOp(kernel_.body(), isByOneThread)) {
       // The one that starts the loads does what the others do as well.
       readAs({.name = "first", .warps = 1}, kernel_.body());
       isOther_ = true;
       readAs({.name = "others", .warps = 1}, kernel_.body());
+      halveCosts();
     } else {
       readAs({.name = "block", .warps = kAgents}, kernel_.body());
       if (areApart(program_.roles.front().body)) takeOneAgent();
@@ -124,6 +124,14 @@ private:
     taken_ = {};
     ScheduleOps ops = read(body);
     program_.roles.back().body = std::move(ops);
+  }
+
+  /// Each of two roles does its half of what all threads do, but what one alone has the engine do.
+  void halveCosts() {
+    for (schedule::Role &role : program_.roles)
+      schedule::forEachOp(role.body, [](ScheduleOp &op) {
+        if (op.kind != ScheduleOpKind::Copy) op.cost = schedule::halved(op.cost);
+      });
   }
 
   /// What threads exchange is written, and read behind a meeting: of halves that are one apart some
@@ -211,7 +219,7 @@ private:
       else if (isWalked(op))
         readBodies(op, ops);
       else if (timed_)
-        timed_->add(op, isOther_ && !read_.areHalves, ops);
+        timed_->add(op, ops);
       else if (mayStop(op))
         ops.push_back({.kind = ScheduleOpKind::Access, .where = op.where});
       if (!mayLeave(op)) continue;

@@ -27,10 +27,10 @@ void addLanes(std::int64_t cycles, const Location &where, TimedWork::Ops &ops) {
 
 } // namespace
 
-void TimedWork::add(const Op &op, bool isOther, Ops &ops) {
+void TimedWork::add(const Op &op, Ops &ops) {
   if (ahead_.contains(&op)) return addLoadAhead(op, ops);
   const schedule::Cost memory = memoryCost(kernel_, op, machine_.asyncCopies);
-  if (memory.cycles > 0 && !isOther)
+  if (memory.cycles > 0)
     return ops.push_back({.kind = ScheduleOpKind::Access, .cost = memory, .where = op.where});
   if (fragments_.contains(&op)) return; // beginTrip has counted it
   addWork(workOf(kernel_, op, machine_), {.kind = ScheduleOpKind::Access, .where = op.where}, ops);

@@ -17,8 +17,7 @@ public:
       : kernel_(kernel), machine_(machine), parts_(parts) {}
 
   /// An op that is no part of the order. What is computed one after the other is one operation.
-  /// `isOther`: for threads that leave what uses global memory to the first.
-  void add(const ir::Op &op, bool isOther, Ops &ops);
+  void add(const ir::Op &op, Ops &ops);
   /// An op that reads so many bytes of slots.
   void addReads(const ir::Op &op, std::int64_t bytes, schedule::ScheduleOp access, Ops &ops);
   /// Of an op of the order.
