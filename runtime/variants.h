@@ -6,6 +6,7 @@
 #include "runtime/log.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -52,15 +53,23 @@ public:
     if (const Code *code = variant->code.load(std::memory_order_acquire)) return code;
     const std::scoped_lock lock(variant->mutex);
     if (!variant->owned) {
-      log(log_level::debug, "variant", "kernel={0} device={1} assumed={2} usual={3}",
-          kernel_.name(), device_, variant->assumptions.count(), usual_.count());
+      const auto start = std::chrono::steady_clock::now();
       variant->owned = make(variant->kernel, variant->assumptions);
+      tell(variant->assumptions, std::chrono::steady_clock::now() - start);
       variant->code.store(variant->owned.get(), std::memory_order_release);
     }
     return variant->owned.get();
   }
 
 private:
+  /// Of the usual code `compile` tells with the kernel; other code makes a launch wait, too.
+  void tell(const analysis::Assumptions &assumptions,
+            std::chrono::duration<double, std::milli> taken) const {
+    const log_level level = assumptions == usual_ ? log_level::debug : log_level::info;
+    log(level, "variant", "kernel={0} device={1} ms={2} assumed={3} usual={4}", kernel_.name(),
+        device_, taken.count(), assumptions.count(), usual_.count());
+  }
+
   struct Variant {
     const analysis::Assumptions assumptions;
     Variant *older;

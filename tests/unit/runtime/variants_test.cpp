@@ -1,3 +1,4 @@
+#include "runtime/log.h"
 #include "runtime/variants.h"
 #include "tests/support/parsed_kernel.h"
 
@@ -6,6 +7,7 @@
 #include <atomic>
 #include <latch>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -86,6 +88,24 @@ TEST_CASE("beyond a number of them, a launch takes the strongest code that it ma
   CHECK(made.count == Variants<Made>::kMost + 1);
   CHECK(made(0) != nullptr);
   CHECK(made.count == Variants<Made>::kMost + 1);
+}
+
+TEST_CASE("code that a launch waits for is told, unless it is the usual") {
+  Variants<Made> variants(twoPointers(), "test");
+  std::vector<std::string> lines;
+  set_logger([&](log_level, std::string_view topic, std::string_view text) {
+    lines.push_back(std::string(topic) + ": " + std::string(text));
+  });
+  CHECK(set_log_filter("info"));
+  for (const auto &of : {variants.usual(), analysis::Assumptions(), analysis::Assumptions()})
+    variants.find(of, [&](ir::Kernel &, const analysis::Assumptions &kept) {
+      return std::make_unique<Made>(Made{kept});
+    });
+  CHECK(set_log_filter(""));
+  set_logger({});
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].starts_with("variant: kernel=two device=test ms="));
+  CHECK(lines[0].find(" assumed=0 usual=") != std::string::npos);
 }
 
 TEST_CASE("code that could not be made is tried again") {
