@@ -241,7 +241,7 @@ TEST_CASE("a view's load runs ahead of assertions, which cannot make it read any
 TEST_CASE("without asynchronous copies loads run ahead in registers, if there are enough of them") {
   const std::string text = streamOf(kOffsets + "%x = load %at : f32[256]\n" + kSum);
   CHECK(explained(text, "gfx942").find("one trip ahead in registers") != std::string::npos);
-  CHECK(explained(text, "sm_75").find("'load' at k.imx:12 runs ahead, in registers") !=
+  CHECK(explained(text, "sm_75").find("'load' of 'p' at k.imx:12 runs ahead, in registers") !=
         std::string::npos);
   const std::string large =
       "kernel @k(%v: view<const f64, 1>, %q: ptr<f64>, %n: i32) stage tiles {\n"
@@ -276,10 +276,10 @@ TEST_CASE("what cannot be copied runs ahead in registers, beside what is copied"
                "%x1 = load %at : f32[256]\n%x = add %x0, %x1 : f32[256]\n" + kSum);
   for (const char *machine : {"sm_80", "sm_90a", "gfx950"}) {
     const std::string words = explained(text, machine);
-    CHECK_MESSAGE(words.find("'view.load' at k.imx:12 runs ahead, in registers\n") !=
+    CHECK_MESSAGE(words.find("'view.load' of 'v' at k.imx:12 runs ahead, in registers\n") !=
                       std::string::npos,
                   words);
-    CHECK_MESSAGE(words.find("'load' at k.imx:13 runs ahead, in copies of 16 bytes\n") !=
+    CHECK_MESSAGE(words.find("'load' of 'p' at k.imx:13 runs ahead, in copies of 16 bytes\n") !=
                       std::string::npos,
                   words);
   }

@@ -29,6 +29,13 @@ std::string named(const Op &op) {
   return "'" + std::string(info(op.kind).mnemonic) + "' at " + toText(op.where);
 }
 
+std::string namedLoad(const Kernel &kernel, const Op &load) {
+  const auto parameter = rootParameter(kernel, load.operand(0));
+  if (!parameter) return named(load);
+  return "'" + std::string(info(load.kind).mnemonic) + "' of '" + kernel.parameterName(*parameter) +
+         "' at " + toText(load.where);
+}
+
 Ahead &aheadOf(Op &load) {
   return load.kind == OpKind::Load ? load.attrs<MemoryAttrs>().ahead
                                    : load.attrs<ViewAttrs>().ahead;

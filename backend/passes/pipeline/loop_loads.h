@@ -51,6 +51,8 @@ std::vector<ir::Op *> loopsThat(bool (*holds)(const ir::Op &), ir::Kernel &kerne
 
 /// "'break_if' at kernel.cpp:12"
 std::string named(const ir::Op &op);
+/// "'view.load' of 'a' at kernel.cpp:12", where its memory is known to be of one parameter.
+std::string namedLoad(const ir::Kernel &kernel, const ir::Op &load);
 
 /// What a load says of how it runs ahead; it is a load.
 ir::Ahead &aheadOf(ir::Op &load);

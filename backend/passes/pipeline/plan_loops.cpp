@@ -254,7 +254,7 @@ private:
       text += "as it is" + (why.empty() ? "" : ", for " + why) + "\n";
     for (const auto *loads : {&planned.loads, &planned.staged})
       for (const AheadLoad &load : loads->loads)
-        text += "  " + named(*load.op) + " runs ahead, in " + whatBrings(load) + "\n";
+        text += "  " + namedLoad(kernel_, *load.op) + " runs ahead, in " + whatBrings(load) + "\n";
     if (planned.loads.has(Ahead::Boxes))
       text += whyNoLoader_.empty() ? "  by a role of its own\n"
                                    : "  by the threads that compute, for " + whyNoLoader_ + "\n";

@@ -38,7 +38,7 @@ public:
   std::string run() {
     if (loop_.attrs<ForAttrs>().pipelined == 1) return ""; // one slot lets nothing overlap
     if (const auto why = whyNone())
-      sayStays(loop_.where, *why);
+      sayStays(toText(loop_.where), *why);
     else
       for (const auto &op : body_.ops)
         if (isLoad(*op)) consider(*op);
@@ -61,7 +61,7 @@ private:
     auto why = whyMustStay(load);
     if (!why) why = parts_.add(load, parts);
     if (!why) why = choose(load);
-    if (why) sayStays(load.where, *why);
+    if (why) sayStays(namedLoad(kernel_, load), *why);
   }
 
   /// Whatever might bring it.
@@ -80,7 +80,7 @@ private:
     for (const Ahead way : waysOf(copies_)) {
       why = whyNot(load, way);
       if (why) {
-        others += "  " + toText(load.where) + refusal(way) + *why + "\n";
+        others += "  " + namedLoad(kernel_, load) + refusal(way) + *why + "\n";
         continue;
       }
       aheadOf(load) = way;
@@ -168,8 +168,8 @@ private:
                                   body);
   }
 
-  void sayStays(const Location &where, const std::string &why) {
-    reasons_ += "  " + toText(where) + " does not run ahead: " + why + "\n";
+  void sayStays(const std::string &what, const std::string &why) {
+    reasons_ += "  " + what + " does not run ahead: " + why + "\n";
   }
 
   Kernel &kernel_;
