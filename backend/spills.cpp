@@ -5,12 +5,24 @@
 #include "llvm/Support/FormatVariadic.h"
 
 namespace imbrex {
-std::string moreRegisters(const lower::KernelInterface &interface,
-                          const machine::Machine &machine) {
+namespace {
+
+/// Registers of a thread are given out by so many.
+constexpr std::int32_t kTogether = 8;
+
+} // namespace
+
+std::string moreRegisters(const lower::KernelInterface &interface, const machine::Machine &machine,
+                          std::optional<std::int32_t> taken) {
   const std::int32_t most = machine::registersOfThread(machine, interface.threads);
   const std::int32_t asked = interface.asked.registers;
   if (asked > 0 && asked < most)
     return llvm::formatv("ask for more than {0} registers: there are {1}", asked, most);
+  if (asked == 0 && taken && *taken + kTogether <= most)
+    return llvm::formatv(
+        "ask for {0}, by `registers`: the assembler stopped at {1}, for more blocks "
+        "on a core; or let blocks have more warps than {2}, by `warps`",
+        most, *taken, interface.threads / machine.warpSize);
   // Twice the threads have twice the registers, unless the core has no more.
   const std::int32_t twice = 2 * interface.threads;
   const bool hasMore = twice <= machine.maxThreads && twice * most <= machine.registersPerCore;
@@ -32,9 +44,11 @@ std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
   if (resources.spilledBytes == 0) return std::nullopt;
   const machine::Machine &machine = target.machine();
   const Location line = target.spilledAt(assembly, object);
+  std::optional<std::int32_t> taken;
+  if (target.leavesRegisters()) taken = resources.registers;
   return diagnostic(Diag::RegistersSpilled, line.known() ? line : interface.where, interface.name,
                     machine.name, resources.spilledBytes, resources.registers,
-                    line.known() ? "here" : "at once", moreRegisters(interface, machine));
+                    line.known() ? "here" : "at once", moreRegisters(interface, machine, taken));
 }
 
 } // namespace imbrex

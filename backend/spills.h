@@ -2,12 +2,16 @@
 
 #include "backend/compile.h"
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 namespace imbrex {
 
-/// How to come by more registers, or with fewer: a hint.
-std::string moreRegisters(const lower::KernelInterface &interface, const machine::Machine &machine);
+/// How to come by more registers, or with fewer: a hint. `taken`: so many, where the assembler may
+/// have left some.
+std::string moreRegisters(const lower::KernelInterface &interface, const machine::Machine &machine,
+                          std::optional<std::int32_t> taken = std::nullopt);
 
 /// The warning that a kernel's threads keep in memory what their registers have no room for: how
 /// much, the line at which most is put there, and what helps. None where all has room, or where the

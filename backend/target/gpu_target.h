@@ -62,6 +62,8 @@ public:
   /// The line of the kernel at which most bytes are put into memory that registers have no room
   /// for, in an assembly and the object that was made of it; unknown where there are none.
   virtual Location spilledAt(llvm::StringRef assembly, const ObjectCode &object) const = 0;
+  /// Whether some may be put there although there are registers, so that more blocks fit on a core.
+  virtual bool leavesRegisters() const { return false; }
   /// Whether it takes no tool of the vendor's to make an object.
   virtual bool assemblesByItself() const = 0;
   /// What makes its images, so that another tool, or a newer one, has another name; none where it

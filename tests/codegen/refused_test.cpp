@@ -1,5 +1,6 @@
 // What no launch or assembler takes is refused at its line, and what is taken fits a thread.
 
+#include "backend/spills.h"
 #include "tests/support/assembler.h"
 #include "tests/support/compile_error.h"
 #include "tests/support/made_object.h"
@@ -172,6 +173,23 @@ TEST_CASE("too few registers for a single instruction are an error with a way ou
   CHECK(render(text.error()) ==
         "k.imx:1: error: kernel 'product' needs more registers at once than its threads may have "
         "on gfx942\n  hint: ask for more than 16 registers: there are 512\n");
+}
+
+TEST_CASE("what spills is helped by registers that the assembler left, if there are any") {
+  const machine::Machine &machine = *machine::findMachine("sm_90a");
+  lower::KernelInterface interface;
+  interface.threads = 128;
+  CHECK(
+      moreRegisters(interface, machine, 64) ==
+      "ask for 255, by `registers`: the assembler stopped at 64, for more blocks on a core; or let "
+      "blocks have more warps than 4, by `warps`");
+  const std::string more =
+      "let blocks have more warps than 4, by `warps`, or make the tiles smaller "
+      "and loop over the rest";
+  CHECK(moreRegisters(interface, machine, 255) == more);
+  CHECK(moreRegisters(interface, machine) == more);
+  interface.asked.registers = 64;
+  CHECK(moreRegisters(interface, machine, 64) == "ask for more than 64 registers: there are 255");
 }
 
 /// What making an image says.

@@ -79,6 +79,8 @@ public:
   Location spilledAt(llvm::StringRef /*assembly*/, const ObjectCode &object) const override {
     return spillsIn(object.image).most();
   }
+  // Seen of ptxas, in kernels that ask for no number of them.
+  bool leavesRegisters() const override { return true; }
   bool assemblesByItself() const override { return false; }
   std::optional<std::string> assemblerName() const override {
     const std::string program = findTool("ptxas");
