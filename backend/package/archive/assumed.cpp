@@ -14,27 +14,35 @@ bool hasPointers(const ir::Kernel &kernel) {
   });
 }
 
-/// What is left where sizes are any.
+/// What is left where whole numbers are any: how many heads share one, where a sequence begins.
+Assumptions withAnyNumbers(const ir::Kernel &kernel, Assumptions assumptions) {
+  for (std::size_t i = 0; i < assumptions.parameters.size(); ++i)
+    if (!kernel.parameterType(i).hasMemory()) assumptions.parameters[i].isDivisible = false;
+  return assumptions;
+}
+
+/// What is left where sizes are any, too.
 Assumptions withAnySizes(const ir::Kernel &kernel, Assumptions assumptions) {
-  for (std::size_t i = 0; i < assumptions.parameters.size(); ++i) {
-    ParameterAssumptions &of = assumptions.parameters[i];
-    of = {.isDivisible = of.isDivisible && kernel.parameterType(i).hasMemory(),
+  assumptions = withAnyNumbers(kernel, std::move(assumptions));
+  for (ParameterAssumptions &of : assumptions.parameters)
+    of = {.isDivisible = of.isDivisible,
           .hasUnitStride = of.hasUnitStride,
           .hasSmallExtents = of.hasSmallExtents,
           .hasSmallSpan = of.hasSmallSpan};
-  }
   assumptions.equalExtents.clear();
   return assumptions;
 }
 
-/// Each once, in this order.
-std::vector<Assumptions> withWeaker(const ir::Kernel &kernel, std::vector<Assumptions> strong) {
-  // In place, most keep all the rest; bare pointers keep it with any sizes, too.
-  const std::size_t overlapping = hasPointers(kernel) ? strong.size() : 1;
-  for (std::size_t i = 0; i < overlapping; ++i) {
+/// Each as well of memory that overlaps.
+void addOverlapping(std::vector<Assumptions> &strong) {
+  for (std::size_t i = 0, count = strong.size(); i < count; ++i) {
     strong.push_back(strong[i]);
     strong.back().areDisjoint = false;
   }
+}
+
+/// Each once, the most first, and one that assumes nothing.
+std::vector<Assumptions> withNothing(const ir::Kernel &kernel, std::vector<Assumptions> strong) {
   strong.emplace_back();
   strong.back().parameters.resize(kernel.parameterCount());
   std::vector<Assumptions> each;
@@ -50,14 +58,22 @@ std::vector<Assumptions> withWeaker(const ir::Kernel &kernel, std::vector<Assump
 std::vector<Assumptions> assumedOnGpu(const ir::Kernel &kernel, const machine::Machine &machine) {
   Assumptions usual = analysis::usualAssumptions(kernel);
   if (!machine.asyncCopies.haveEngine) usual = analysis::withoutBoxes(std::move(usual));
-  return withWeaker(kernel, {usual, withAnySizes(kernel, usual)});
+  const Assumptions anySizes = withAnySizes(kernel, usual);
+  std::vector<Assumptions> strong{usual, withAnyNumbers(kernel, usual)};
+  // In place, most keep all the rest; bare pointers keep it with any sizes, too.
+  if (hasPointers(kernel)) strong.push_back(anySizes);
+  addOverlapping(strong);
+  strong.push_back(anySizes);
+  return withNothing(kernel, std::move(strong));
 }
 
 std::vector<Assumptions> assumedOnHost(const ir::Kernel &kernel) {
   Assumptions usual = analysis::usualAssumptions(kernel);
   for (ParameterAssumptions &of : usual.parameters) of = {.hasUnitStride = of.hasUnitStride};
   usual.equalExtents.clear();
-  return withWeaker(kernel, {usual});
+  std::vector<Assumptions> strong{std::move(usual)};
+  addOverlapping(strong);
+  return withNothing(kernel, std::move(strong));
 }
 
 host::LaunchTraits traitsOf(const ir::Kernel &kernel, const Assumptions &assumptions) {

@@ -11,10 +11,10 @@
 /// less than most do.
 namespace imbrex::archive {
 
-/// What code on such a GPU assumes, the most first, nothing last: what most launches keep; the same
-/// but that arguments overlap, as those do that are written in place; what those keep whose sizes
-/// divide nothing, and of kernels that take bare pointers, of which nobody knows whether they
-/// overlap, that without this.
+/// What code on such a GPU assumes, the most first, nothing last: what most launches keep; that of
+/// any whole numbers; both of arguments that overlap, as those do that are written in place; what
+/// those keep whose sizes divide nothing, and of kernels that take bare pointers, of which nobody
+/// knows whether they overlap, that without this.
 std::vector<analysis::Assumptions> assumedOnGpu(const ir::Kernel &kernel,
                                                 const machine::Machine &machine);
 

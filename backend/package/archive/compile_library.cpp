@@ -195,11 +195,24 @@ void compile(Task &of) {
   of.made = std::move(code);
 }
 
-/// What assumes more and is the same code, so that the weaker one serves as well.
-bool isNoBetter(const LibraryCode &code, const LibraryCode &weaker) {
-  if (toText(code.target) != toText(weaker.target) || code.target.isHost()) return false;
-  return code.gpu.image == weaker.gpu.image && code.gpu.maps == weaker.gpu.maps &&
-         code.gpu.bytesAtLaunch == weaker.gpu.bytesAtLaunch && code.gpu.sites == weaker.gpu.sites;
+bool isSame(const CodeOnGpu &code, const CodeOnGpu &other) {
+  return code.image == other.image && code.maps == other.maps &&
+         code.bytesAtLaunch == other.bytesAtLaunch && code.sites == other.sites;
+}
+
+/// Those that assume more than they need to are left out: their launches would run the same.
+std::vector<LibraryCode> neededOf(std::vector<LibraryCode> codes) {
+  std::vector<LibraryCode> needed; // the weakest first
+  for (LibraryCode &code : llvm::reverse(codes)) {
+    const auto instead = llvm::find_if(llvm::reverse(needed), [&](const LibraryCode &weaker) {
+      return toText(code.target) == toText(weaker.target) &&
+             code.assumptions.cover(weaker.assumptions);
+    });
+    if (instead == needed.rend() || code.target.isHost() || !isSame(code.gpu, instead->gpu))
+      needed.push_back(std::move(code));
+  }
+  std::ranges::reverse(needed);
+  return needed;
 }
 
 /// The kernels and those of their configurations that launches can run.
@@ -247,16 +260,16 @@ bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics
                                compile(tasks[static_cast<std::size_t>(i)]);
                            });
   std::size_t next = 0;
-  for (LibraryKernel *kernel : kernels)
+  for (LibraryKernel *kernel : kernels) {
+    std::vector<LibraryCode> made;
     for (; next < tasks.size() && &tasks[next].of == kernel; ++next) {
       // Of the codes for one target each may say the same.
       for (const Diagnostic &said : tasks[next].diagnostics.all())
         if (!llvm::is_contained(diagnostics.all(), said)) diagnostics.add(said);
-      if (!tasks[next].made) continue;
-      while (!kernel->codes.empty() && isNoBetter(kernel->codes.back(), *tasks[next].made))
-        kernel->codes.pop_back();
-      kernel->codes.push_back(std::move(*tasks[next].made));
+      if (tasks[next].made) made.push_back(std::move(*tasks[next].made));
     }
+    kernel->codes = neededOf(std::move(made));
+  }
   return !diagnostics.hasErrors();
 }
 

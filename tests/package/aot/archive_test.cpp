@@ -88,6 +88,14 @@ ir::Kernel spilling() {
 })");
 }
 
+/// A copy, of which what is done with `n` is given.
+ir::Kernel copyWithNumber(const std::string &from, const std::string &what) {
+  return testing::parsedKernel(
+      "kernel @copy(%x: view<const i32, 1>, %y: view<i32, 1>, %n: i32) stage tiles {\n"
+      "  %0 = program_id : i32\n  %1 = view.load %x, " +
+      from + " : i32[256]\n  " + what + "\n  view.store %y, %3, %0\n}");
+}
+
 LibraryOptions optionsFor(const std::vector<std::string> &targets) {
   LibraryOptions options;
   for (const std::string &target : targets)
@@ -262,6 +270,46 @@ TEST_CASE("of each target the code that assumes more comes first, and the last a
   };
   CHECK(std::ranges::count_if(assumedOnGpu(copyThroughPointers(), kEngine), mayOverlap) == 2);
   CHECK(std::ranges::count_if(assumedOnGpu(sum(), kEngine), mayOverlap) == 1);
+}
+
+/// The code that runs a launch of which so much holds.
+const LibraryCode &codeFor(const analysis::Assumptions &launch, const Library &library) {
+  return *llvm::find_if(library.kernels[0].codes,
+                        [&](const LibraryCode &code) { return launch.cover(code.assumptions); });
+}
+
+TEST_CASE("whole numbers need not divide for the code that assumes the rest") {
+  // The number is a value here, and an address there.
+  const ir::Kernel added =
+      copyWithNumber("%0", "%2 = broadcast %n : i32[256]\n  %3 = add %1, %2 : i32[256]");
+  const ir::Kernel shifted = copyWithNumber(
+      "%n [unit = elements]", "%2 = add %1, %1 : i32[256]\n  %3 = add %2, %1 : i32[256]");
+  for (const bool isShifted : {false, true}) {
+    CAPTURE(isShifted);
+    const ir::Kernel &kernel = isShifted ? shifted : added;
+    Library library = libraryOf(kernel.clone());
+    Diagnostics diagnostics;
+    REQUIRE(compileLibrary(library, optionsFor({"gfx942"}), diagnostics));
+    analysis::Assumptions all = analysis::withoutBoxes(analysis::usualAssumptions(kernel)),
+                          odd = all;
+    odd.parameters[2].isDivisible = false;
+    const std::string &dividing = codeFor(all, library).gpu.image,
+                      &any = codeFor(odd, library).gpu.image;
+    CHECK((dividing == any) == !isShifted);
+    if (!isShifted) CHECK(library.kernels[0].codes.size() == 4);
+    CHECK(codeFor(odd, library).assumptions.of(0).hasDivisibleRows);
+    // In place as well, for which no code is lost that is the same as one that assumes more.
+    odd.areDisjoint = false;
+    CHECK(codeFor(odd, library).assumptions.of(0).hasDivisibleRows);
+    // What would run instead of one is another code.
+    for (llvm::ArrayRef<LibraryCode> codes = library.kernels[0].codes; codes.size() > 1;) {
+      const LibraryCode &code = codes.front();
+      codes = codes.drop_front();
+      CHECK(llvm::find_if(codes, [&](const LibraryCode &weaker) {
+              return code.assumptions.cover(weaker.assumptions);
+            })->gpu.image != code.gpu.image);
+    }
+  }
 }
 
 TEST_CASE("a kernel that asks for more than a launch has room for is refused") {
