@@ -168,7 +168,9 @@ struct AsmAttrs {
 /// `pipelined`: slots asked for by the author; 0: not asked, kPlannerChooses: as many as pay.
 /// `slots`, from plan-loops to apply-plans: those of the rings that its loads run ahead in;
 /// kInRegisters: they run one trip ahead in registers; 0: the loop stays as it is. `loader`, from
-/// plan-loops to split-roles: a role of its own starts them. `turns`: whether halves of the
+/// plan-loops to split-roles: a role of its own starts them. `refills`, from plan-loops to
+/// apply-plans: it fills the rings of the loop that is so many in front of it, of those that have a
+/// plan; 0: it has rings of its own. `turns`: whether halves of the
 /// warps are to read and multiply by turns, and the parts of k in which they do: the author's, 0:
 /// not asked; from plan-loops to take-turns those that are taken, 0: none.
 struct ForAttrs {
@@ -184,8 +186,9 @@ struct ForAttrs {
   std::int32_t unroll = 1;
   std::int32_t slots = 0;
   bool loader = false;
+  std::int32_t refills = 0;
   std::int32_t turns = 0;
-  IMBREX_FIELDS(ForAttrs, pipelined, unroll, slots, loader, turns)
+  IMBREX_FIELDS(ForAttrs, pipelined, unroll, slots, loader, refills, turns)
 };
 
 /// What holds of a kernel as a whole. `warps` of a block and `registers` of a thread are the

@@ -58,6 +58,7 @@ bool checkFor(const OpCheck &check) {
          check.attributeIs("unroll", attrs.unroll >= 1, "a number from 1") &&
          check.attributeIs("slots", attrs.slots >= 0 && attrs.slots <= ForAttrs::kMostSlots,
                            "a number from 0 to " + std::to_string(ForAttrs::kMostSlots)) &&
+         check.attributeIs("refills", attrs.refills >= 0, "a number of loops from 0") &&
          check.attributeIs("turns",
                            attrs.turns >= ForAttrs::kNoTurns && attrs.turns != 1 &&
                                attrs.turns <= ForAttrs::kMostTurns,

@@ -135,6 +135,9 @@ TEST_CASE("loops have rings of their own where slots, tiles, readers or ends dif
   for (const char *machine : {"sm_80", "gfx950"}) {
     CAPTURE(std::string(machine));
     CHECK(ringsOf({{}, {.slots = 3}}, machine) == 4);
+    // As many slots as the planner chooses, but asked for.
+    CHECK(ringsOf({{.slots = -1}, {.slots = 7}}, machine) == 4);
+    CHECK(ringsOf({{.slots = 4}, {.slots = -1}, {.slots = 4}}, machine) == 4);
     CHECK(ringsOf({{}, {.worksOnTiles = false}}, machine) == 4);
     CHECK(ringsOf({{.worksOnTiles = false}, {.worksOnTiles = false}}, machine) == 4);
   }

@@ -83,7 +83,7 @@ Rings fillRings(Kernel &kernel, Op &loop, LoopChoice choice, const machine::Mach
 Rings apply(Kernel &kernel, Op &loop, const machine::Machine &machine, const Rings &given) {
   auto &attrs = loop.attrs<ForAttrs>();
   const LoopChoice choice{.slots = attrs.slots, .hasLoader = attrs.loader};
-  attrs.pipelined = attrs.slots = 0;
+  attrs.pipelined = attrs.slots = attrs.refills = 0;
   attrs.loader = false;
   if (!countsUp(kernel, loop)) return {};
   const bool hasSlots = choice.slots > ForAttrs::kInRegisters;

@@ -42,7 +42,7 @@ struct LoopLoads {
 inline bool isPipelined(const ir::Op &op) {
   return op.kind == ir::OpKind::For && op.attrs<ir::ForAttrs>().pipelined != 0;
 }
-/// What plan-loops has decided to be so.
+/// Whether its loads run ahead, as plan-loops has written into it (ForAttrs).
 inline bool hasPlan(const ir::Op &op) {
   return op.kind == ir::OpKind::For && op.attrs<ir::ForAttrs>().slots != 0;
 }

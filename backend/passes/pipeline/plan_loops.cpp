@@ -354,11 +354,17 @@ std::vector<PlannedLoop> planWithinProof(const Kernel &kernel, const std::vector
   return planned;
 }
 
-/// Writes a decision into the kernel.
-void write(const PlannedLoop &planned) {
+/// How far in front of the last of them a loop is.
+std::int32_t placesBack(const Op *loop, llvm::ArrayRef<const Op *> plans) {
+  return static_cast<std::int32_t>(plans.end() - llvm::find(plans, loop)) - 1;
+}
+
+/// Writes a decision into the kernel; `plans`: the loops that have one, up to this.
+void write(const PlannedLoop &planned, llvm::ArrayRef<const Op *> plans) {
   auto &attrs = planned.loop->attrs<ForAttrs>();
   attrs.slots = planned.choice.slots;
   attrs.loader = planned.choice.hasLoader;
+  attrs.refills = planned.refills ? placesBack(planned.refills, plans) : 0;
   attrs.turns = planned.turns;
   for (const auto &op : planned.loop->regions[0].ops) {
     if (!isLoad(*op)) continue;
@@ -374,8 +380,10 @@ void write(const PlannedLoop &planned) {
 
 void planLoops(Kernel &kernel, const PassContext &context) {
   const std::vector<Op *> loops = loopsThat(isPipelined, kernel);
+  std::vector<const Op *> plans;
   for (const PlannedLoop &planned : planWithinProof(kernel, loops, context)) {
-    write(planned);
+    if (planned.choice.slots > 0) plans.push_back(planned.loop);
+    write(planned, plans);
     if (context.explanation) *context.explanation += planned.explanation;
   }
 }

@@ -68,11 +68,14 @@ std::map<const Op *, const Op *> refilledLoops(const Kernel &kernel,
                ? loadsOfRings(kernel, loop)
                : loadsAhead(kernel, loop, {Ahead::Registers, Ahead::Stores});
   };
-  for (std::size_t i = 0; i < loops.size(); ++i)
-    for (std::size_t first = 0; first < i && !refilled.contains(loops[i]); ++first)
-      if (slotsOf(*loops[first]) == slotsOf(*loops[i]) &&
-          canRefill(kernel, *loops[first], loadsOf(*loops[first]), *loops[i], loadsOf(*loops[i])))
-        refilled[loops[i]] = loops[first];
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const auto back = static_cast<std::size_t>(loops[i]->attrs<ForAttrs>().refills);
+    if (back == 0 || back > i) continue;
+    const Op &first = *loops[i - back];
+    if (slotsOf(first) == slotsOf(*loops[i]) &&
+        canRefill(kernel, first, loadsOf(first), *loops[i], loadsOf(*loops[i])))
+      refilled[loops[i]] = &first;
+  }
   return refilled;
 }
 

@@ -29,7 +29,8 @@ namespace imbrex::passes::pipeline {
 bool canRefill(const ir::Kernel &kernel, const ir::Op &first, const LoopLoads &itsLoads,
                const ir::Op &second, const LoopLoads &loads);
 
-/// By loop, of those whose plan (ForAttrs) has rings: the first whose rings it fills.
+/// By loop, of `loops`, which have plans: the one whose rings it fills, as its plan says
+/// (ForAttrs). A file may say so of any loop; one that cannot has rings of its own.
 std::map<const ir::Op *, const ir::Op *> refilledLoops(const ir::Kernel &kernel,
                                                        const std::vector<ir::Op *> &loops);
 
