@@ -11,6 +11,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
+#include "tests/support/parsed_kernel.h"
 #include "tests/support/semantics.h"
 
 #include <doctest/doctest.h>
@@ -173,6 +174,35 @@ TEST_CASE("kernels for the host flush subnormals in products of bf16 alone, on a
       const std::string assembly = disassembled(code.object->getMemBufferRef(), cpu);
       CHECK(otherBits(isProductOfBf16(kernels[i]) ? withoutProducts(assembly) : assembly) == "");
     }
+  }
+}
+
+TEST_CASE("products of bf16 compile whatever is left of a row") {
+  if (!isX86()) {
+    MESSAGE("SKIP: LLVM may have no x86 here");
+    return;
+  }
+  Compiler compiler(targetMachineOf("sapphirerapids"));
+  for (const std::string depth : {"3", "9", "17", "25", "31", "41"}) {
+    CAPTURE(depth);
+    ir::Kernel kernel = testing::parsedKernel(
+        "kernel @k(%a: view<const bf16, 2>, %b: view<const bf16, 2>, %c: view<f32, 2>) stage tiles "
+        "{\n%zero = constant 0 : i32\n%none = constant 0.0 : f32[16x16]\n"
+        "%x = view.load %a, %zero, %zero : bf16[16x" +
+        depth +
+        "]\n"
+        "%y = view.load %b, %zero, %zero : bf16[16x" +
+        depth +
+        "]\n"
+        "%t = permute %y [order = [1, 0]] : bf16[" +
+        depth +
+        "x16]\n"
+        "%d = dot %x, %t, %none : f32[16x16]\nview.store %c, %d, %zero, %zero\n}");
+    Diagnostics diagnostics;
+    REQUIRE(runPasses(kernel, hostPipeline(), diagnostics));
+    const KernelCode code = compileKernel(kernel, usualTraits(kernel), compiler);
+    CHECK(disassembled(code.object->getMemBufferRef(), "sapphirerapids").find("vdpbf16ps") !=
+          std::string::npos);
   }
 }
 

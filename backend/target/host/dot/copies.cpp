@@ -2,6 +2,7 @@
 #include "backend/target/host/nest/control_flow.h"
 
 #include <algorithm>
+#include <bit>
 
 /// Copies of factors as a product takes them: rows of a, and panels of b.
 namespace imbrex::host {
@@ -120,10 +121,9 @@ private:
     Carried vectors(static_cast<size_t>(plan_.lanes), llvm::Constant::getNullValue(vectorType()));
     for (std::int64_t i = 0; i < square.columns; ++i) {
       Value *row = b_.CreateMul(b_.CreateAdd(square.firstColumn, i64(i)), b.rowStride);
-      Value *loaded = loadDotElements(b_, shape_.b, plan_.copied, part,
-                                      at(at(b.data, row, shape_.b), k, shape_.b), square.steps);
+      Value *from = at(at(b.data, row, shape_.b), k, shape_.b);
       vectors[static_cast<size_t>(i)] =
-          b_.CreateBitCast(filledUp(loaded, plan_.lanes * plan_.together), vectorType());
+          b_.CreateBitCast(loadFilledUp(from, part, square.steps), vectorType());
     }
     transpose(vectors);
     for (std::int64_t word = 0; word < square.words; ++word) {
@@ -151,14 +151,41 @@ private:
     }
   }
 
+  /// The first elements of a row of k, and zeros up to a whole vector.
+  Value *loadFilledUp(Value *from, DotPart part, std::int64_t count) {
+    const std::int64_t all = plan_.lanes * plan_.together;
+    Value *filled = nullptr;
+    inPowersOfTwo(0, count, [&](std::int64_t first, std::int64_t lanes) {
+      Value *piece = filledUp(
+          loadDotElements(b_, shape_.b, plan_.copied, part, at(from, i64(first), shape_.b), lanes),
+          all);
+      filled = filled ? withPiece(filled, piece, first, lanes) : piece;
+    });
+    return filled;
+  }
+
   /// With zeros.
   Value *filledUp(Value *vector, std::int64_t lanes) {
-    const auto has =
-        static_cast<int>(llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements());
+    const auto has = static_cast<int>(lanesOf(vector));
     if (has == lanes) return vector;
     llvm::SmallVector<int, 64> mask;
     for (int lane = 0; lane < lanes; ++lane) mask.push_back(std::min(lane, has));
     return b_.CreateShuffleVector(vector, llvm::Constant::getNullValue(vector->getType()), mask);
+  }
+
+  /// A vector, with the first elements of another from `first` on.
+  Value *withPiece(Value *vector, Value *piece, std::int64_t first, std::int64_t count) {
+    const auto lanes = static_cast<std::int64_t>(lanesOf(vector));
+    llvm::SmallVector<int, 64> mask;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const bool isPiece = lane >= first && lane < first + count;
+      mask.push_back(static_cast<int>(isPiece ? lanes + lane - first : lane));
+    }
+    return b_.CreateShuffleVector(vector, piece, mask);
+  }
+
+  static unsigned lanesOf(Value *vector) {
+    return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
   }
 
   void copyWordsOf(const DotOperand &b, Value *panels, Value *word, std::int64_t steps) {
@@ -201,8 +228,21 @@ private:
                             vectorAt(corrections, v), elementAlign());
   }
 
-  /// `each(first, lanes)` for vectors of elements, the last of which may be short; the few of a
-  /// panel's row one behind the other.
+  /// `each(first, lanes)` for elements that are no whole vector: LLVM 22 has no code for nine of
+  /// bf16
+  /// ("Do not know how to soft promote this operator's operand", where AVX-512 BF16 is).
+  void inPowersOfTwo(std::int64_t first, std::int64_t count,
+                     llvm::function_ref<void(std::int64_t, std::int64_t)> each) {
+    while (first < count) {
+      const auto lanes =
+          static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(count - first)));
+      each(first, lanes);
+      first += lanes;
+    }
+  }
+
+  /// `each(first, lanes)` for vectors of elements, and for what is left; the few of a panel's row
+  /// one behind the other.
   void inVectors(std::int64_t count, llvm::function_ref<void(Value *, std::int64_t)> each) {
     constexpr std::int64_t kFew = 4;
     const std::int64_t whole = count - count % plan_.lanes;
@@ -214,7 +254,8 @@ private:
         each(first, plan_.lanes);
         return Carried{};
       });
-    if (whole < count) each(i64(whole), count - whole);
+    inPowersOfTwo(whole, count,
+                  [&](std::int64_t first, std::int64_t lanes) { each(i64(first), lanes); });
   }
 
   void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count) {
