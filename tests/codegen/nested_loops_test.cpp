@@ -93,6 +93,42 @@ TEST_CASE("a pipelined loop in a loop over the same numbers is proven by its own
   checkNest({.around = around, .outer = "", .inner = kAhead, .first = "%one"});
 }
 
+/// Two loops behind each other in a third, of rows of %a and of %b.
+std::string rowInLoop(bool isOfBoxesFirst, const std::string &slots) {
+  const std::string tile = "i32[16x64]";
+  const auto loop = [&](const std::string &view, const std::string &sums, const std::string &n) {
+    return "%r" + n + " = for %zero, %n, %one, " + sums + " [pipelined = " + slots + "] (%k" + n +
+           ": i32, %c" + n + ": " + tile + ") {\n%x" + n + " = view.load " + view + ", %zero, %k" +
+           n + " : " + tile + "\n%y" + n + " = add %c" + n + ", %x" + n + " : " + tile +
+           "\nyield %y" + n + "\n} : " + tile + "\n";
+  };
+  return "kernel @rows(%a: view<const i32, 2>, %b: view<const i32, 2>, %out: view<i32, 2>, "
+         "%n: i32) stage tiles {\n%zero = constant 0 : i32\n%one = constant 1 : i32\n"
+         "%none = constant 0 : " +
+         tile + "\n%all = for %zero, %n, %one, %none (%i: i32, %w: " + tile + ") {\n" +
+         loop(isOfBoxesFirst ? "%a" : "%b", "%w", "1") +
+         loop(isOfBoxesFirst ? "%b" : "%a", "%r1", "2") + "yield %r2\n} : " + tile +
+         "\nview.store %out, %all, %zero, %zero\n}\n";
+}
+
+TEST_CASE("in a loop, one that the engine loads for waits for one that it does not load for") {
+  for (const bool isOfBoxesFirst : {false, true})
+    for (const char *slots : {"2", "3", "5"}) {
+      CAPTURE(isOfBoxesFirst);
+      CAPTURE(std::string(slots));
+      ir::Kernel kernel = parsedKernel(rowInLoop(isOfBoxesFirst, slots));
+      Diagnostics diagnostics;
+      const machine::Machine &machine = *machine::findMachine("sm_90a");
+      analysis::Assumptions assumptions = analysis::usualAssumptions(kernel);
+      assumptions.parameters[1].hasBoxes = false;
+      REQUIRE_MESSAGE(runPasses(kernel, gpuPipeline(), {diagnostics, machine, assumptions}),
+                      diagnostics.render());
+      CHECK(ir::print(kernel).find("roles") != std::string::npos);
+      CHECK(passes::pipeline::proveRings(kernel, machine, diagnostics));
+      CHECK(diagnostics.render() == "");
+    }
+}
+
 TEST_CASE("a nest of which no proof is found with all its slots has fewer") {
   const Nest nest{.around = "for %zero, %n, %one, %none [pipelined = 8] (%j: i32, %v0: i32[16x64])",
                   .outer = "[pipelined = 8]",

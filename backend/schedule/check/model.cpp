@@ -34,12 +34,23 @@ Model::Model(const Program &given, Purpose purpose)
     flatten(program.roles[r].body, RoleId(r), around);
     code.back().push_back({.control = Control::End, .op = nullptr});
   }
+  findCommonTrips();
   placeAgents();
   placeBarriers();
   if (purpose == Purpose::Timing) return;
   placeMemory();
   placeVisits();
   placeClaims();
+}
+
+void Model::findCommonTrips() {
+  const auto isWalked = [](const LastTripUses &uses) { return uses.forLoop >= 0; };
+  isOfAll.assign(program.trips.size(), true);
+  for (const std::vector<LastTripUses> &ofRole : asks) {
+    if (!std::ranges::any_of(ofRole, isWalked)) continue;
+    for (std::size_t trips = 0; trips < ofRole.size(); ++trips)
+      isOfAll[trips] = isOfAll[trips] && isWalked(ofRole[trips]);
+  }
 }
 
 std::int32_t Model::slotOf(BarrierId barrier, std::int64_t use) const {

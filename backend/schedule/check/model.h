@@ -80,6 +80,7 @@ public:
   std::vector<std::int32_t> meetingOf; ///< By meeting: which of the distinct numbers it has.
   std::int32_t meetingNumbers = 0;
   std::vector<std::vector<TripsId>> tripsIn; ///< By trips: those within them, at any depth.
+  std::vector<bool> isOfAll;                 ///< By trips: whether all roles with loops take them.
   std::vector<bool> isMade;                  ///< By barrier: whether an op makes it.
   bool hasProxies = false;                   ///< Whether anything goes through the async proxy.
   std::vector<std::int32_t> deepest;         ///< By queue: the largest count that a drain asks for.
@@ -139,6 +140,7 @@ private:
   void flatten(const std::vector<ScheduleOp> &body, RoleId role, std::vector<TripsId> &around);
   LastTripUses &asksFor(RoleId role, TripsId trips, const std::vector<TripsId> &around);
   void study(const std::vector<ScheduleOp> &body);
+  void findCommonTrips();
   void placeAgents();
   void placeBarriers();
   void placeMemory();

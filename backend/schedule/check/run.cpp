@@ -110,7 +110,7 @@ Run::Step Run::control(std::int32_t agent, const Instruction &instruction) {
             : holds(op.guard, run.at);
   if (!goesOn) return Step::Asks;
   if (loops) {
-    ++run.asked;
+    ++(model_->isOfAll[op.trips.index()] ? run.asked.ofAll : run.asked.own);
     if (!*goesOn) run.at[op.trips.index()] = kBehind;
   }
   run.pc = *goesOn ? run.pc + 1 : instruction.jump;

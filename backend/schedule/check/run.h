@@ -6,6 +6,7 @@
 #include "backend/schedule/check/trace.h"
 #include "backend/schedule/check/trips.h"
 
+#include <compare>
 #include <vector>
 
 /// One run of a program on an abstract machine, up to the next fork.
@@ -42,11 +43,18 @@ struct QueueRun {
   llvm::SmallVector<std::pair<std::int64_t, std::int32_t>, 4> ends = {};
 };
 
+/// Questions about trips, so that roles take turns. A loop of one role alone holds it back where
+/// the others would go on round and round: first counts what all of them ask.
+struct Questions {
+  std::int64_t ofAll = 0, own = 0;
+  friend auto operator<=>(const Questions &, const Questions &) = default;
+};
+
 struct AgentRun {
   std::int32_t pc = 0;
   bool isDone = false;
   std::int32_t meetingTurn = -1; ///< The meeting's phase that it waits for; -1: for none.
-  std::int64_t asked = 0;        ///< Questions about trips, so that roles take turns.
+  Questions asked = {};
   Position at = {};
 };
 
