@@ -1,5 +1,7 @@
 #include "backend/pipeline.h"
 
+#include "backend/analysis/matrix_product.h"
+#include "backend/ir/products.h"
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/pass_record.h"
@@ -173,6 +175,19 @@ std::pair<std::string_view, std::string_view> wrongStage(Stage is, Stage wanted)
   return {"is not scheduled", "run 'apply-plans' first"};
 }
 
+/// A file may say of a product that any unit makes it.
+bool hasUnitsOf(const ir::Kernel &kernel, const passes::PassContext &context) {
+  if (context.machine.family == machine::Family::Cpu) return true; // which takes none
+  walk(kernel.body(), [&](const ir::Op &op) {
+    if (!ir::isProduct(op)) return;
+    const std::string why = analysis::whyNotOnUnit(kernel, op, context.machine);
+    if (!why.empty())
+      context.diagnostics.report(Diag::UnitOfProduct, op.where, ir::unitAttrs(op).unit, why,
+                                 context.machine.name);
+  });
+  return !context.diagnostics.hasErrors();
+}
+
 bool runOne(ir::Kernel &kernel, const Pass &pass, const passes::PassContext &context,
             PassRecord &record) {
   Diagnostics &diagnostics = context.diagnostics;
@@ -208,7 +223,7 @@ bool runPasses(ir::Kernel &kernel, llvm::ArrayRef<Pass> passes, const passes::Pa
                std::string_view stopAfter) {
   Diagnostics &diagnostics = context.diagnostics;
   if (!stopAfter.empty() && !findAmong(passes, stopAfter, diagnostics)) return false;
-  if (!ir::verify(kernel, diagnostics)) return false;
+  if (!ir::verify(kernel, diagnostics) || !hasUnitsOf(kernel, context)) return false;
   if (passes.empty()) return true; // nothing to record
   PassRecord record(kernel, {.printAfter = environment().printAfter,
                              .dumpFolder = environment().dump,

@@ -468,16 +468,6 @@ private:
   std::map<const Op *, const Product *> of_;
 };
 
-/// Whether a product has its unit from the file that it was read from.
-bool isGiven(const Kernel &kernel, const Op &dot, const PassContext &context) {
-  if (!isOnUnit(dot)) return false;
-  const std::string why = analysis::whyNotOnUnit(kernel, dot, context.machine);
-  if (!why.empty())
-    context.diagnostics.report(Diag::UnitOfProduct, dot.where, unitAttrs(dot).unit, why,
-                               context.machine.name);
-  return true;
-}
-
 } // namespace
 
 const MmaInstruction *unitFor(const Kernel &kernel, const Op &dot, const UnitElements &elements,
@@ -494,7 +484,7 @@ const MmaInstruction *unitFor(const Kernel &kernel, const Op &dot, const UnitEle
 void chooseUnits(Kernel &kernel, const PassContext &context) {
   std::vector<Product> products;
   walk(kernel.body(), [&](Op &op) {
-    if (!isProduct(op) || isGiven(kernel, op, context)) return;
+    if (!isProduct(op) || isOnUnit(op)) return; // a file may have chosen
     if (auto product = productOf(kernel, op, context))
       products.push_back(std::move(*product));
     else if (context.explanation)

@@ -117,11 +117,6 @@ DepthOrder bestOrder(const Kernel &kernel, const Op &dot, const MmaInstruction &
 void orderProducts(Kernel &kernel, const PassContext &context) {
   walk(kernel.body(), [&](Op &op) {
     if (!isProduct(op)) return;
-    if (const std::string why = analysis::whyNotOnUnit(kernel, op, context.machine); !why.empty()) {
-      context.diagnostics.report(Diag::UnitOfProduct, op.where, unitAttrs(op).unit, why,
-                                 context.machine.name);
-      return;
-    }
     if (const auto *unit = analysis::unitOf(kernel, op, context.machine))
       unitAttrs(op).depthOrder = bestOrder(kernel, op, *unit, context.machine);
   });
