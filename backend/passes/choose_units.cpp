@@ -343,8 +343,8 @@ llvm::SmallVector<Elements, 4> scaledWays(const Kernel &kernel, const Op &dot) {
   return ways;
 }
 
-/// What a product's operands are to be for a unit: as they are, or cast to f16, which has all that
-/// a float of 8 bits has.
+/// What a product's operands are to be for a unit: as they are, or cast to f16 or bf16, each of
+/// which has all that a float of 8 bits has.
 llvm::SmallVector<Elements, 4> waysOf(const Kernel &kernel, const Op &dot) {
   if (dot.kind == OpKind::DotScaled) return scaledWays(kernel, dot);
   const Elements own{.a = elementOf(kernel, dot, 0),
@@ -352,14 +352,27 @@ llvm::SmallVector<Elements, 4> waysOf(const Kernel &kernel, const Op &dot) {
                      .precision = dot.attrs<DotAttrs>().precision};
   llvm::SmallVector<Elements, 4> ways{own};
   if (isNarrowFloat(own.a) && isNarrowFloat(own.b))
-    ways.push_back({.a = ElementKind::F16, .b = ElementKind::F16});
+    for (const ElementKind element : {ElementKind::F16, ElementKind::BF16})
+      ways.push_back({.a = element, .b = element});
   return ways;
+}
+
+/// Whether a unit that takes one element for another loses some: those that are subnormal there,
+/// where it flushes them.
+bool loses(const MmaInstruction &unit, ElementKind own, ElementKind cast) {
+  if (own == cast || !unit.sumRules.flushesSubnormals || !isNarrowFloat(own)) return false;
+  return llvm::APFloat::getSmallest(floatFormat(own)).convertToDouble() <
+         llvm::APFloat::getSmallestNormalized(floatFormat(cast)).convertToDouble();
 }
 
 std::optional<Product> productOf(const Kernel &kernel, Op &dot, const PassContext &context) {
   const ProductShape shape = shapeOf(kernel, dot);
   for (const Elements &elements : waysOf(kernel, dot)) {
-    const auto rows = instructionsFor(context.machine, kernel, dot, elements);
+    auto rows = instructionsFor(context.machine, kernel, dot, elements);
+    llvm::erase_if(rows, [&](const MmaInstruction *unit) {
+      return loses(*unit, elementOf(kernel, dot, 0), elements.a) ||
+             loses(*unit, elementOf(kernel, dot, 1), elements.b);
+    });
     if (rows.empty()) continue;
     const MmaInstruction *unit = cheapestOf(rows, shape);
     if (!isWorthwhile(shape, *unit)) return std::nullopt;
