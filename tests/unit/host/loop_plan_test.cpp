@@ -207,13 +207,77 @@ TEST_CASE("a product says what it reads by itself, keeps, and adds up") {
   };
   CHECK(planned("%m, %k", "%k, %n") ==
         "whole dot, reads 2 by itself, keeps panels, 4 trips as "
-        "one, of rows that adjoin, from zero, stores in the last trip");
+        "one, of rows that adjoin, up to where both end, from zero, stores in the last trip");
   CHECK(planned("%n, %k", "%k, %m") ==
-        "whole dot, reads 2 by itself, 4 trips as one, of rows that adjoin, from zero, stores in "
-        "the last trip");
+        "whole dot, reads 2 by itself, 4 trips as one, of rows that adjoin, up to where both end, "
+        "from zero, stores in the last trip");
   CHECK(planned("%k, %m", "%k, %n") ==
         "whole dot, reads 2 by itself, keeps panels, 4 trips as one, from zero, stores in the last "
         "trip");
+}
+
+TEST_CASE("a product reads and stores matrices of boxes that have further axes of one index") {
+  const auto planned = [](const std::string &factors, const std::string &sums) {
+    const ir::Kernel kernel = testing::parsedKernel(
+        "kernel @k(%a: view<const f32, 4>, %b: view<const f32, 4>, %c: view<f32, 4>) stage tiles "
+        "{\n"
+        "  %0 = constant 0 : i32\n  %m = program_id : i32\n  %z = constant 0 : f32[16x64]\n"
+        "  %p = view.load %a, %0, %m, %0, %0 : f32[1x16x1x32]\n" +
+        factors + "  %d = dot %x, %y, %z : f32[16x64]\n" + sums +
+        "  view.store %c, %s, %0, %m, %0, %0\n}\n");
+    const std::string text = toText(planLoops(kernel, usualTraits(kernel)), kernel);
+    return text.substr(text.find("whole"),
+                       text.find('\n', text.find("whole")) - text.find("whole"));
+  };
+  const std::string x = "  %x = reshape %p : f32[16x32]\n";
+  const std::string q = "  %q = view.load %b, %0, %0, %0, %0 : ";
+  const std::string s = "  %s = reshape %d : f32[1x16x1x64]\n";
+  const char *all = "whole dot, reads 2 by itself, keeps panels, from zero, stores";
+  CHECK(planned(x + q + "f32[1x32x1x64]\n  %y = reshape %q : f32[32x64]\n", s) == all);
+  const std::string rows = q + "f32[1x64x1x32]\n";
+  const std::string transposed = "  %r = reshape %q : f32[64x32]\n"
+                                 "  %y = permute %r [order = [1, 0]] : f32[32x64]\n";
+  CHECK(planned(x + rows + transposed, s) == all);
+  CHECK(planned(x + rows + "  %r = permute %q [order = [2, 3, 0, 1]] : f32[1x32x1x64]\n" +
+                    "  %y = reshape %r : f32[32x64]\n",
+                s) == all);
+  // Other elements; one that is used besides; and sums that lie side by side as columns do not.
+  CHECK(planned(x + q + "f32[1x16x2x64]\n  %y = reshape %q : f32[32x64]\n", s) ==
+        "whole dot, reads 1 by itself, from zero, stores");
+  for (const char *besides : {"%q", "%r"})
+    CHECK(planned(x + rows + transposed, std::string("  %e = reshape ") + besides +
+                                             " : f32[1x32x1x64]\n" + s +
+                                             "  view.store %c, %e, %0, %m, %0, %0\n") ==
+          "whole dot, reads 1 by itself, from zero");
+  CHECK(planned(x + rows + transposed, "  %t = permute %d [order = [1, 0]] : f32[64x16]\n"
+                                       "  %s = reshape %t : f32[1x64x1x16]\n") ==
+        "whole dot, reads 2 by itself, keeps panels, from zero");
+}
+
+TEST_CASE("a product of boxes that move together along k ends with its factors") {
+  const auto ends = [](const std::string &ofB, bool isTransposed) {
+    const ir::Kernel kernel = testing::parsedKernel(
+        "kernel @k(%a: view<const f32, 3>, %b: view<const f32, 3>, %c: view<f32, 2>) stage tiles "
+        "{\n"
+        "  %0 = constant 0 : i32\n  %1 = constant 1 : i32\n  %8 = constant 8 : i32\n"
+        "  %m = program_id : i32\n  %z = constant 0 : f32[16x64]\n"
+        "  %sum = for %0, %8, %1, %z (%k: i32, %acc: f32[16x64]) {\n"
+        "    %p = view.load %a, %m, %0, %k : f32[1x16x128]\n"
+        "    %x = reshape %p : f32[16x128]\n    %q = view.load %b, " +
+        ofB +
+        (isTransposed
+             ? " : f32[64x1x128]\n    %r = permute %q [order = [1, 2, 0]] : f32[1x128x64]\n"
+               "    %y = reshape %r : f32[128x64]\n"
+             : " : f32[128x1x64]\n    %y = reshape %q : f32[128x64]\n") +
+        "    %d = dot %x, %y, %acc : f32[16x64]\n    yield %d\n  } : f32[16x64]\n"
+        "  view.store %c, %sum, %0, %0\n}\n");
+    const std::string text = toText(planLoops(kernel, usualTraits(kernel)), kernel);
+    return text.find(", up to where both end") != std::string::npos;
+  };
+  CHECK(ends("%k, %m, %0", false));
+  CHECK(ends("%0, %m, %k", true));
+  CHECK_FALSE(ends("%0, %m, %k", false));
+  CHECK_FALSE(ends("%k, %m, %0", true));
 }
 
 TEST_CASE("a product stores its sums where nothing else is in the way") {

@@ -53,14 +53,15 @@ private:
   static std::string productText(const Step &step) {
     using Start = ProductPlan::Start;
     std::string text;
-    if (!step.operands.empty())
-      text += ", reads " + std::to_string(step.operands.size()) + " by itself";
+    if (!step.inMemory.empty())
+      text += ", reads " + std::to_string(step.inMemory.size()) + " by itself";
     if (step.product.keepsPanels) text += ", keeps panels";
     if (step.product.trips > 1) text += ", " + std::to_string(step.product.trips) + " trips as one";
     if (step.product.adjoins) text += ", of rows that adjoin";
+    if (step.product.endsWithFactors) text += ", up to where both end";
     if (step.product.start != Start::Never) text += ", from zero";
     if (step.product.store)
-      text += step.product.storesLast(*step.op) ? ", stores in the last trip" : ", stores";
+      text += step.product.storesLast ? ", stores in the last trip" : ", stores";
     return text;
   }
 

@@ -21,8 +21,11 @@ using testing::parsedKernel;
 
 /// A product in a loop over k.
 struct LoopedProduct {
-  std::int64_t batch = 0;                           // matrices of a box; 0: of rank 2
-  std::int64_t missing = 0;                         // of which the views have so many fewer
+  std::int64_t batch = 0;   // matrices of a box; 0: of rank 2
+  std::int64_t missing = 0; // of which the views have so many fewer
+  /// Matrices of which blocks along z take one each: views are 1 x rows x heads x columns, boxes
+  /// have one index of the first and the third. 0: none.
+  std::int64_t heads = 0;
   std::int64_t rows = 24, columns = 32, depth = 16; // of a block's step
   std::int64_t m = 48, n = 64, k = 64;              // of the views
   std::int64_t moreK = 0, moreM = 0, moreN = 0;     // that b has of k, and c of the others
@@ -41,20 +44,26 @@ struct LoopedProduct {
   std::string ofB = {}; // if another one
   std::string rowOf = "%m", columnOf = "%n";
   std::string yielded = "%d";
-  bool isTransposed = false; // b is multiplied as what its boxes are transposed
-  bool isWritable = false;   // a and b
+  bool isTransposed = false;    // b is multiplied as what its boxes are transposed
+  bool transposesFirst = false; // before the axes of one index are taken away
+  bool isWritable = false;      // a and b
 };
 
 std::string digits(std::int64_t value) { return std::to_string(value); }
 
 std::string textOf(const LoopedProduct &c) {
   const std::string constant = c.isWritable ? "" : "const ";
-  const std::string rank = c.batch > 0 ? "3" : "2";
+  const std::string rank = c.heads > 0 ? "4" : c.batch > 0 ? "3" : "2";
   const auto tile = [&](std::int64_t rows, std::int64_t columns, const std::string &element) {
     return element + "[" + (c.batch > 0 ? digits(c.batch) + "x" : "") + digits(rows) + "x" +
            digits(columns) + "]";
   };
+  const auto boxOf = [&](std::int64_t rows, std::int64_t columns, const std::string &element) {
+    return c.heads == 0 ? tile(rows, columns, element)
+                        : element + "[1x" + digits(rows) + "x1x" + digits(columns) + "]";
+  };
   const auto box = [&](const std::string &row, const std::string &column) {
+    if (c.heads > 0) return "%zero, " + row + ", %head, " + column;
     return (c.batch > 0 ? std::string("%zero, ") : "") + row + ", " + column;
   };
   const std::string sums = tile(c.rows, c.columns, c.sum);
@@ -66,9 +75,21 @@ std::string textOf(const LoopedProduct &c) {
            "] : ";
   };
   const std::string howB = how(c.unitOfB.empty() ? c.unit : c.unitOfB);
+  const bool isOfHeads = c.heads > 0;
+  const std::string reshapesB = isOfHeads ? "    %y = reshape %q : " + b + "\n" : "";
+  const std::string order = c.batch > 0 ? "[0, 2, 1]" : "[1, 0]";
+  std::string transposes = "    %y = permute %r [order = " + order + "] : " + b + "\n";
+  if (isOfHeads && c.transposesFirst)
+    transposes =
+        "    %q = permute %r [order = [0, 3, 2, 1]] : " + boxOf(c.depth, c.columns, c.element) +
+        "\n" + reshapesB;
+  else if (isOfHeads)
+    transposes = "    %q = reshape %r : " + tile(c.columns, c.depth, c.element) +
+                 "\n    %y = permute %q [order = [1, 0]] : " + b + "\n";
   return "kernel @product(%a: view<" + constant + c.element + ", " + rank + ">, %b: view<" +
          constant + c.element + ", " + rank + ">, %c: view<" + c.sum + ", " + rank +
          ">) stage tiles {\n" + "  %m = program_id : i32\n  %n = program_id [axis = 1] : i32\n" + //
+         "  %head = program_id [axis = 2] : i32\n" +                                              //
          "  %zero = constant 0 : i64\n  %pad = cast %m : " + c.element + "\n" +                   //
          "  %low = constant " + digits(c.low) + " : " + c.index + "\n" +                          //
          "  %high = constant " + digits(c.high) + " : " + c.index + "\n" +                        //
@@ -76,16 +97,19 @@ std::string textOf(const LoopedProduct &c) {
          "  %first = constant " + digits(c.first) + " : " + sums + "\n" +
          "  %sums = for %low, %high, %step, %first (%t: " + c.index + ", %s: " + sums + ") {\n" +
          c.before + //
-         "    %x = view.load %a, " + box(c.rowOf, c.coordinate) + how(c.unit) +
-         tile(c.rows, c.depth, c.element) + "\n" +
-         (c.isTransposed
-              ? "    %r = view.load %b, " + box(c.columnOf, along) + howB +
-                    tile(c.columns, c.depth, c.element) + "\n    %y = permute %r [order = " +
-                    (c.batch > 0 ? "[0, 2, 1]" : "[1, 0]") + "] : " + b + "\n"
-              : "    %y = view.load %b, " + box(along, c.columnOf) + howB + b + "\n") +
+         (isOfHeads ? "    %p = view.load %a, " : "    %x = view.load %a, ") +
+         box(c.rowOf, c.coordinate) + how(c.unit) + boxOf(c.rows, c.depth, c.element) + "\n" +
+         (isOfHeads ? "    %x = reshape %p : " + tile(c.rows, c.depth, c.element) + "\n" : "") +
+         (c.isTransposed ? "    %r = view.load %b, " + box(c.columnOf, along) + howB +
+                               boxOf(c.columns, c.depth, c.element) + "\n" + transposes
+                         : (isOfHeads ? "    %q = view.load %b, " : "    %y = view.load %b, ") +
+                               box(along, c.columnOf) + howB +
+                               boxOf(c.depth, c.columns, c.element) + "\n" + reshapesB) +
          c.between + "    %d = dot %x, %y, %s : " + sums + "\n" + c.behind + //
          "    yield " + c.yielded + "\n  } : " + sums + "\n" +               //
-         "  view.store %c, %sums, " + box("%m", "%n") + "\n}\n";
+         (isOfHeads ? "  %o = reshape %sums : " + boxOf(c.rows, c.columns, c.sum) + "\n" : "") +
+         (isOfHeads ? "  view.store %c, %o, " : "  view.store %c, %sums, ") + box("%m", "%n") +
+         "\n}\n";
 }
 
 /// A matrix of a view: what lies between its rows is nobody's, what lies behind the last may not be
@@ -122,10 +146,17 @@ PageEndVector<T> numbersIn(const Matrix &matrix, std::mt19937 &rng) {
   return data;
 }
 
-ir::Argument matrixOf(auto &data, const Matrix &matrix) {
+ir::Argument matrixOf(auto &data, const Matrix &matrix, bool isOfHeads) {
   const auto [batch, rows, columns] = std::tuple(matrix.batch, matrix.rows, matrix.columns);
   ir::Argument argument = viewOf(data, std::vector{rows, columns});
   if (batch > 0) argument = viewOf(data, std::vector{batch, rows, columns});
+  if (isOfHeads) {
+    argument = viewOf(data, std::vector<std::int64_t>{1, rows, batch, columns});
+    argument.strides[1] = matrix.stride();
+    argument.strides[2] = rows * matrix.stride();
+    argument.strides[3] = matrix.apart;
+    return argument;
+  }
   const size_t axis = batch > 0 ? 1 : 0;
   argument.strides[0] = rows * matrix.stride();
   argument.strides[axis] = matrix.stride();
@@ -162,7 +193,11 @@ void compare(const LoopedProduct &c) {
   const std::unique_ptr<HostProgram> program = HostProgram::compile(kernel, diagnostics);
   REQUIRE(program);
   std::mt19937 rng(1);
-  const std::int64_t batch = c.batch - c.missing;
+  const bool isOfHeads = c.heads > 0;
+  const std::int64_t batch = isOfHeads ? c.heads : c.batch - c.missing;
+  const auto argument = [&](auto &data, const Matrix &matrix) {
+    return matrixOf(data, matrix, isOfHeads);
+  };
   const Matrix ofA{batch, c.m, c.k, c.padA, c.apart};
   Matrix ofB{batch, c.k + c.moreK, c.n, c.padB, c.apart};
   if (c.isTransposed) std::swap(ofB.rows, ofB.columns);
@@ -173,12 +208,12 @@ void compare(const LoopedProduct &c) {
     PageEndVector<Sum> sums(static_cast<size_t>(ofC.elements()), -1);
     PageEndVector<T> expectedA = a, expectedB = b;
     PageEndVector<Sum> expected = sums;
-    REQUIRE_MESSAGE(program->run(c.grid, {matrixOf(a, ofA), matrixOf(b, ofB), matrixOf(sums, ofC)},
+    REQUIRE_MESSAGE(program->run(c.grid, {argument(a, ofA), argument(b, ofB), argument(sums, ofC)},
                                  diagnostics),
                     diagnostics.render());
     REQUIRE_MESSAGE(interpret::run(kernel, c.grid,
-                                   {matrixOf(expectedA, ofA), matrixOf(expectedB, ofB),
-                                    matrixOf(expected, ofC)},
+                                   {argument(expectedA, ofA), argument(expectedB, ofB),
+                                    argument(expected, ofC)},
                                    diagnostics),
                     diagnostics.render());
     CHECK(std::ranges::equal(sums, expected, isSame<Sum>));
@@ -253,6 +288,12 @@ LoopedProduct drawn(std::uint32_t seed) {
   c.moreN = moreThan(c.n);
   c.padC = oneOf<std::int64_t>(rng, {0, 0, 7});
   c.apartC = oneOf<std::int64_t>(rng, {1, 1, 1, 3});
+  if (seed % 3 == 1) {
+    c.batch = 0;
+    c.heads = oneOf<std::int64_t>(rng, {1, 2});
+    c.grid.extents[2] = static_cast<std::int32_t>(c.heads + oneOf<std::int64_t>(rng, {0, 0, 1}));
+    c.transposesFirst = rng() % 2 == 0;
+  }
   return c;
 }
 
@@ -354,6 +395,7 @@ TEST_CASE("boxes of a that end with their view") {
   with([](LoopedProduct &c) { c.unitOfB = "elements", c.moreK = -53; });
   with([](LoopedProduct &c) { c.ofB = "%zero", c.moreK = -53; });
   with([](LoopedProduct &c) { c.batch = 3, c.missing = 1; });
+  with([](LoopedProduct &c) { c.heads = 2, c.grid.extents[2] = 3; });
   with([](LoopedProduct &c) { c.first = 1; });
 }
 
@@ -466,6 +508,44 @@ TEST_CASE("a permutation that leaves b as it is transposes nothing") {
   compareKernel(std::string(kX) + kY +
                 "  %p = permute %y [order = [0, 1]] : f32[16x16]\n"
                 "  %e = dot %x, %p, %z : f32[16x16]\n  view.store %c, %e, %0, %0\n");
+}
+
+TEST_CASE("a transpose of an axis of one index is that of rows of one element") {
+  for (const bool isRow : {false, true})
+    compareKernel(std::string(kX) + "  %p = view.load %b, %0, %0 : f32[" +
+                  (isRow ? "1x16" : "16x1") + "]\n" + "  %r = reshape %p : f32[16x1]\n" +
+                  "  %z1 = constant 0 : f32[16x1]\n  %e = dot %x, %r, %z1 : f32[16x1]\n" +
+                  "  view.store %c, %e, %0, %1\n");
+}
+
+TEST_CASE("matrices whose axes a permutation moves") {
+  // Boxes of 4 x 4 x 8 and more of it: rows, matrices, columns; sums in the same order.
+  const ir::Kernel kernel = parsedKernel(
+      "kernel @k(%a: view<const f32, 3>, %b: view<const f32, 3>, %c: view<f32, 3>) stage tiles {\n"
+      "  %0 = constant 0 : i64\n  %z = constant 0 : f32[4x16x16]\n"
+      "  %m = program_id : i32\n"
+      "  %x = view.load %a, %m, %0, %0 : f32[16x4x8]\n  %y = view.load %b, %0, %0, %0 : "
+      "f32[16x4x8]\n"
+      "  %p = permute %x [order = [1, 0, 2]] : f32[4x16x8]\n"
+      "  %q = permute %y [order = [1, 2, 0]] : f32[4x8x16]\n"
+      "  %d = dot %p, %q, %z : f32[4x16x16]\n"
+      "  %o = permute %d [order = [1, 0, 2]] : f32[16x4x16]\n"
+      "  view.store %c, %o, %m, %0, %0\n}\n");
+  std::mt19937 rng(5);
+  for (const std::int64_t rows : {32, 21}) {
+    std::vector<float> a = wholeNumbers<float>(rng, rows * 4 * 8),
+                       b = wholeNumbers<float>(rng, 512);
+    std::vector<float> sums(static_cast<size_t>(rows) * 4 * 16), expected(sums.size());
+    const auto arguments = [&](std::vector<float> &of) {
+      return std::vector{viewOf(a, {rows, 4, 8}), viewOf(b, {16, 4, 8}), viewOf(of, {rows, 4, 16})};
+    };
+    launch(kernel, {.extents = {2, 1, 1}}, arguments(sums));
+    Diagnostics diagnostics;
+    REQUIRE_MESSAGE(
+        interpret::run(kernel, {.extents = {2, 1, 1}}, arguments(expected), diagnostics),
+        diagnostics.render());
+    CHECK(sums == expected);
+  }
 }
 
 TEST_CASE("what a loop has made of zeros is added to, and not begun anew") {

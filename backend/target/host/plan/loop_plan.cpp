@@ -380,13 +380,9 @@ private:
 
 } // namespace
 
-const Nest *nestBehind(const Step &product, const ir::Kernel &kernel, ValueId factor) {
-  const ir::Op *op = kernel.definition(factor);
-  const bool isTransposed = op != nullptr && op->kind == OpKind::Permute;
-  const ValueId read = isTransposed ? op->operand(0) : factor;
-  for (const Nest &nest : product.operands)
-    if (nest.roots[0].value == read) return &nest;
-  return nullptr;
+const FactorInMemory *Step::factorInMemory(size_t operand) const {
+  const auto found = std::ranges::find(inMemory, operand, &FactorInMemory::operand);
+  return found == inMemory.end() ? nullptr : &*found;
 }
 
 std::int64_t scratchElementBytes(const ir::Type &type) {

@@ -3,6 +3,7 @@
 #include "backend/ir/kernel.h"
 #include "backend/support/typed_id.h"
 #include "backend/target/host/launch_traits.h"
+#include "backend/target/host/plan/matrix_box.h"
 
 #include <unordered_map>
 #include <vector>
@@ -32,8 +33,8 @@
 /// (pulled_points.h), where that repeats too many ops.
 ///
 /// A product reads a box that is loaded for it alone where it is in memory, if it lies inside its
-/// view; b also where it is loaded as its transpose. There is a nest that keeps such a load all the
-/// same, for boxes that do not.
+/// view; b also where it is loaded as its transpose, and either with further axes of one index
+/// (matrix_box.h). There is a nest that keeps such a load all the same, for boxes that do not.
 ///
 /// Order. Steps run in the order of the kernel's ops, except that a root joins the open nest over
 /// pure ops that do not need that nest. A load is evaluated where its users are; where a write
@@ -90,11 +91,17 @@ struct ProductPlan {
   /// Behind the ends of both factors along k there are zeros, which change no sums that begin with
   /// zero: a trip needs no more of k than one of them has. Their boxes begin at the same place.
   bool endsWithFactors = false;
-  /// The view.store that alone uses the sums: where its box is inside its view the product stores
-  /// them itself, when they are complete.
-  const ir::Op *store = nullptr;
-  /// Whether the store takes what a loop has made of the product's sums.
-  bool storesLast(const ir::Op &product) const { return store->operand(1) != product.result(); }
+  /// Of the view.store that alone uses the sums: where its box is inside its view the product
+  /// stores them itself, when they are complete.
+  std::optional<MatrixBox> store;
+  bool storesLast = false; // the store takes what a loop has made of the product's sums
+};
+
+/// A factor that a product reads from memory by itself, and by the nest where it cannot.
+struct FactorInMemory {
+  size_t operand;
+  MatrixBox box;
+  Nest nest;
 };
 
 /// What is done at one point of a body.
@@ -108,14 +115,17 @@ struct Step {
   Kind kind;
   const ir::Op *op = nullptr;
   Nest nest = {};
-  /// Of a product: what it reads from memory by itself, and by these nests where it cannot.
-  std::vector<Nest> operands = {};
+  /// Of a product.
+  std::vector<FactorInMemory> inMemory = {};
   ProductPlan product = {};
   /// Of a loop: what is 0 behind it if it has no trips, and otherwise what it makes of it.
   std::vector<BufferId> zeros = {};
   /// Of a nest that stores the sums of a product: the product, or the loop that adds products up,
   /// which has done so itself if the box is inside its view and there are trips.
   const ir::Op *storedBy = nullptr;
+
+  /// Null: the factor is kept as other tiles are.
+  const FactorInMemory *factorInMemory(size_t operand) const;
 };
 
 struct LoopPlan {
@@ -138,10 +148,6 @@ bool isTile(const ir::Kernel &kernel, ir::ValueId value);
 bool takesBuffer(const ir::Kernel &kernel, const ir::Op &op, size_t operand);
 
 LoopPlan planLoops(const ir::Kernel &kernel, const LaunchTraits &traits);
-
-/// Of a box that a product reads by itself, for this factor or as its transpose, the nest that
-/// keeps it elsewhere; null: the factor is kept as other tiles are.
-const Nest *nestBehind(const Step &product, const ir::Kernel &kernel, ir::ValueId factor);
 
 /// A tile of this element in memory: bytes per element in scratch.
 std::int64_t scratchElementBytes(const ir::Type &type);

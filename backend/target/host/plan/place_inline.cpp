@@ -174,10 +174,7 @@ void InlinePlacement::place(const ir::Op &op) {
         continue;
       }
     }
-    if (isReadByProduct(op, first)) {
-      readByProduct(op.kind == OpKind::Permute ? op.operand(0) : result, first);
-      continue;
-    }
+    if (readByProduct(result, first)) continue;
     if (endsChain) {
       keepInPart(op, result, first);
       continue;
@@ -189,31 +186,28 @@ void InlinePlacement::place(const ir::Op &op) {
   }
 }
 
-/// Whether the op makes one factor of a product, and nothing else, of a box of rows of neighbours:
-/// it loads it, or is the transpose for b.
-bool InlinePlacement::isReadByProduct(const ir::Op &op, std::int32_t step) const {
-  const ir::Op *product = (*steps_)[step].op;
-  if (product == nullptr || product->kind != OpKind::Dot) return false;
-  const auto isItsOwn = [&](ValueId value) { return uses_[value.index()] == 1; };
-  const bool isTransposed = op.kind == OpKind::Permute;
-  if (isTransposed && (product->operand(1) != op.result() || !isItsOwn(op.operand(0)) ||
-                       op.attrs<ir::PermuteAttrs>().order[0] == 0))
-    return false;
-  const ir::Op *load = isTransposed ? kernel_.definition(op.operand(0)) : &op;
-  if (load == nullptr || load->kind != OpKind::ViewLoad || !steps_->local.contains(load->result()))
-    return false;
-  const ir::Type &type = kernel_.type(load->result());
-  const std::int32_t mostRank = isTransposed ? 2 : 3;
-  const std::optional<size_t> parameter = rootParameter(kernel_, load->operand(0));
-  return isItsOwn(op.result()) && needBuffer_.contains(op.result()) && type.rank() <= mostRank &&
-         type.element() != ir::ElementKind::F4E2M1 && parameter &&
-         traits_.hasUnitStride(*parameter) &&
-         (!isTransposed || firstWriteAfter(*load, {step}) == 0);
+/// Whether a product may read the box of neighbours in memory.
+bool InlinePlacement::isReadByProduct(const MatrixBox &box, std::int32_t step) const {
+  const ir::Op &load = *box.access;
+  const std::optional<size_t> parameter = rootParameter(kernel_, load.operand(0));
+  return steps_->local.contains(load.result()) && parameter && traits_.hasUnitStride(*parameter) &&
+         kernel_.type(load.result()).element() != ir::ElementKind::F4E2M1 &&
+         firstWriteAfter(load, {step}) == 0;
 }
 
-void InlinePlacement::readByProduct(ValueId box, std::int32_t step) {
-  (*steps_)[step].operands.push_back(nestKeeping(box));
-  noteKept(box, step);
+/// If the value is a factor of the step, a product, that is loaded for it alone.
+bool InlinePlacement::readByProduct(ValueId factor, std::int32_t step) {
+  const ir::Op *product = (*steps_)[step].op;
+  if (product == nullptr || product->kind != OpKind::Dot) return false;
+  const size_t operand = product->operand(0) == factor ? 0 : 1;
+  if (product->operand(operand) != factor) return false;
+  const std::optional<MatrixBox> box = factorBox(kernel_, uses_, *product, operand);
+  if (!box || !isReadByProduct(*box, step)) return false;
+  const ValueId loaded = box->access->result();
+  (*steps_)[step].inMemory.push_back(
+      {.operand = operand, .box = *box, .nest = nestKeeping(loaded)});
+  noteKept(loaded, step);
+  return true;
 }
 
 /// By the nest of its first use, or by one of its own in front of that.

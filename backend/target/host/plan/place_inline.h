@@ -48,8 +48,8 @@ private:
   Nest nestKeeping(ir::ValueId value);
   NestNumber noteKept(ir::ValueId value, std::int32_t step);
   NestNumber keepBefore(ir::ValueId value, std::int32_t step);
-  bool isReadByProduct(const ir::Op &op, std::int32_t step) const;
-  void readByProduct(ir::ValueId box, std::int32_t step);
+  bool isReadByProduct(const MatrixBox &box, std::int32_t step) const;
+  bool readByProduct(ir::ValueId factor, std::int32_t step);
   void keepFor(const ir::Op &op, ir::ValueId result, std::int32_t first);
   void computeInline(const ir::Op &op, ir::ValueId result, const std::set<std::int32_t> &uses);
   void keepInPart(const ir::Op &op, ir::ValueId result, std::int32_t step);

@@ -49,8 +49,9 @@ private:
   }
 
   void planFactors(Step &step, Steps before) {
-    const ir::Op *b = readFor(step, step.op->operand(1));
-    step.product.keepsPanels = b != nullptr && isOfItsPlace(*b) && mayStay(*b);
+    const FactorInMemory *b = step.factorInMemory(1);
+    step.product.keepsPanels =
+        b != nullptr && isOfItsPlace(*b->box.access) && mayStay(*b->box.access);
     if (takeZeros(before, step.op->result())) step.product.start = Start::Always;
   }
 
@@ -59,12 +60,13 @@ private:
     for (Step &step : plan_.steps.at(&loop.op->regions[0])) {
       if (!isProduct(step) || !isCarriedBy(*step.op, *loop.op)) continue;
       planStore(step, resultFor(*step.op, *loop.op), behind);
-      const ir::Op *a = readFor(step, step.op->operand(0));
+      const FactorInMemory *a = step.factorInMemory(0);
       const ir::Shape &shape = kernel_.type(step.op->operand(1)).shape();
       step.product.trips = std::max<std::int64_t>(1, kDepth / shape[shape.rank() - 2]);
-      step.product.adjoins = a != nullptr && isConstant(*a) && adjoinsAlongK(*a, *loop.op);
+      step.product.adjoins =
+          a != nullptr && isConstant(*a->box.access) && adjoinsAlongK(*a->box.access, *loop.op);
       if (!takeZeros(before, step.op->result())) continue;
-      step.product.endsWithFactors = step.product.adjoins && endAlike(*a, step);
+      step.product.endsWithFactors = step.product.adjoins && endAlike(step);
       step.product.start = Start::FirstTrip;
       loop.zeros.push_back(plan_.bufferOf[step.op->result().index()]);
     }
@@ -82,11 +84,13 @@ private:
       if (step.kind == Step::Kind::Control || step.kind == Step::Kind::Whole) return;
       const bool isAlone = step.nest.roots.size() == 1;
       const ir::Op *store = isAlone ? step.nest.roots[0].op : nullptr;
-      if (store == nullptr || store->kind != OpKind::ViewStore || store->operand(1) != sums)
-        continue;
+      if (store == nullptr || store->kind != OpKind::ViewStore) continue;
+      const std::optional<MatrixBox> box = sumsBox(kernel_, uses_, *store, sums);
+      if (!box) continue;
       const ir::Op *summed = kernel_.definition(sums);
       if (!canStore(*store, *summed)) return;
-      product.product.store = store;
+      product.product.store = box;
+      product.product.storesLast = summed != product.op;
       step.storedBy = summed;
       return;
     }
@@ -95,9 +99,8 @@ private:
   /// Whether the sums may go to the store's box as soon as `op` has them.
   bool canStore(const ir::Op &store, const ir::Op &op) const {
     const std::optional<size_t> parameter = rootParameter(kernel_, store.operand(0));
-    const bool hasRows = parameter && traits_.hasUnitStride(*parameter) &&
-                         !traits_.overlaps(*parameter) &&
-                         kernel_.type(store.operand(1)).rank() <= 3;
+    const bool hasRows =
+        parameter && traits_.hasUnitStride(*parameter) && !traits_.overlaps(*parameter);
     const bool isStreamed = store.attrs<ir::ViewAttrs>().cache == ir::Cache::Streaming;
     return hasRows && !isStreamed && !isSeenElsewhere(store) &&
            llvm::all_of(llvm::drop_begin(store.operands, 2),
@@ -145,12 +148,6 @@ private:
     return false;
   }
 
-  /// The load that the product reads by itself.
-  const ir::Op *readFor(const Step &step, ValueId factor) const {
-    const Nest *nest = nestBehind(step, kernel_, factor);
-    return nest != nullptr ? kernel_.definition(nest->roots[0].value) : nullptr;
-  }
-
   /// Whether nothing in the kernel may write what the load reads.
   bool isConstant(const ir::Op &load) const {
     return ir::firstOp(kernel_.body(), [&](const ir::Op &op) {
@@ -188,14 +185,15 @@ private:
   }
 
   /// Whether a and b have zeros behind their ends, and the same place along k.
-  bool endAlike(const ir::Op &a, const Step &product) const {
-    const ir::Op *b = readFor(product, product.op->operand(1));
+  bool endAlike(const Step &product) const {
+    const FactorInMemory *a = product.factorInMemory(0), *b = product.factorInMemory(1);
     if (b == nullptr) return false;
-    const auto &ofA = a.attrs<ir::ViewAttrs>(), &ofB = b->attrs<ir::ViewAttrs>();
-    const auto rank = static_cast<size_t>(kernel_.type(a.result()).rank());
-    const bool isTransposed = b->result() != product.op->operand(1);
+    const auto &ofA = a->box.access->attrs<ir::ViewAttrs>();
+    const auto &ofB = b->box.access->attrs<ir::ViewAttrs>();
+    const std::optional<size_t> depthOfB = b->box.depthOfB();
     return ofA.padding == ir::Padding::Zero && ofB.padding == ir::Padding::Zero &&
-           ofA.unit == ofB.unit && a.operand(rank) == b->operand(isTransposed ? rank : rank - 1);
+           ofA.unit == ofB.unit && depthOfB &&
+           a->box.access->operand(1 + a->box.column) == b->box.access->operand(1 + *depthOfB);
   }
 
   /// Whether the next trip's box has the columns behind this one's.

@@ -4,7 +4,9 @@
 #include "backend/target/host/whole/whole.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 /// A product: where its factors are, which panels of b are there already, and how many trips of a
 /// loop are one product. The arithmetic is in dot/.
@@ -44,13 +46,15 @@ private:
   };
 
   DotShape shapeOf() const;
-  const Nest *nestOf(size_t factor) const;
-  const ir::Op &loadOf(const Nest &nest) const {
-    return *f_.kernel.definition(nest.roots[0].value);
-  }
+  /// The box of a factor that has one.
+  const MatrixBox &boxOf(size_t operand) const { return step_.factorInMemory(operand)->box; }
+  const ViewValues &viewOf(const MatrixBox &box) { return f_.view(box.access->operand(0)); }
   DotOperand keptTile(ir::ValueId value);
+  DotOperand keptBox(const FactorInMemory &factor);
+  DotOperand matrixAt(const MatrixBox &box, Value *address);
+  DotOperand either(Value *which, const DotOperand &first, const DotOperand &second);
   DotOperand factor(size_t operand);
-  DotOperand factorAt(const Nest &nest, const Body::BoxPlace &box, Value *isThere);
+  DotOperand factorAt(const FactorInMemory &factor, const Body::BoxPlace &box, Value *isThere);
   DotSums sums();
   void storeWhereDue(DotSums &sums);
   Value *reachOf(Value *extent, Value *start);
@@ -81,7 +85,7 @@ DotShape WholeEmitter::Product::shapeOf() const {
   const ir::Type &sum = f_.type(op_.result());
   const std::int32_t rank = sum.rank();
   const std::int64_t m = sum.shape()[rank - 2], n = sum.shape()[rank - 1];
-  const Nest *nest = nestOf(1);
+  const FactorInMemory *inMemory = step_.factorInMemory(1);
   return {.batch = sum.shape().elements() / (m * n),
           .m = m,
           .n = n,
@@ -90,11 +94,7 @@ DotShape WholeEmitter::Product::shapeOf() const {
           .b = b.element(),
           .sum = sum.element(),
           .precision = op_.attrs<ir::DotAttrs>().precision,
-          .isTransposedB = nest != nullptr && nest->roots[0].value != op_.operand(1)};
-}
-
-const Nest *WholeEmitter::Product::nestOf(size_t factor) const {
-  return nestBehind(step_, f_.kernel, op_.operand(factor));
+          .isTransposedB = inMemory != nullptr && inMemory->box.isTransposed};
 }
 
 DotOperand WholeEmitter::Product::keptTile(ir::ValueId value) {
@@ -105,28 +105,51 @@ DotOperand WholeEmitter::Product::keptTile(ir::ValueId value) {
           .batchStride = f_.index(shape[shape.rank() - 2] * columns)};
 }
 
+/// The matrix of a box that is kept in scratch.
+DotOperand WholeEmitter::Product::keptBox(const FactorInMemory &factor) {
+  const ir::Op &load = *factor.box.access;
+  const ir::Shape &shape = f_.type(load.result()).shape();
+  const auto stride = [&](std::optional<size_t> axis) {
+    const auto inner = shape.extents().drop_front(axis ? *axis + 1 : shape.extents().size());
+    return f_.index(
+        std::accumulate(inner.begin(), inner.end(), std::int64_t{1}, std::multiplies()));
+  };
+  return {.data = whole_.tile(load.result()).address,
+          .rowStride = stride(factor.box.row),
+          .batchStride = stride(factor.box.batch)};
+}
+
+/// The matrix of a box that begins there in memory.
+DotOperand WholeEmitter::Product::matrixAt(const MatrixBox &box, Value *address) {
+  const auto &strides = viewOf(box).strides;
+  const auto stride = [&](std::optional<size_t> axis) {
+    return axis ? strides[*axis] : f_.index(0);
+  };
+  return {.data = address, .rowStride = stride(box.row), .batchStride = stride(box.batch)};
+}
+
+DotOperand WholeEmitter::Product::either(Value *which, const DotOperand &first,
+                                         const DotOperand &second) {
+  return {.data = b_.CreateSelect(which, first.data, second.data),
+          .rowStride = b_.CreateSelect(which, first.rowStride, second.rowStride),
+          .batchStride = b_.CreateSelect(which, first.batchStride, second.batchStride)};
+}
+
 /// Where a factor's tile is, or that of its transpose: in memory where its box lies inside the
 /// view, else kept in scratch.
 DotOperand WholeEmitter::Product::factor(size_t operand) {
-  const Nest *nest = nestOf(operand);
-  if (nest == nullptr) return keptTile(op_.operand(operand));
-  const Body::BoxPlace box = Body(f_, 1).placeOf(loadOf(*nest));
-  return factorAt(*nest, box, box.isInside);
+  const FactorInMemory *inMemory = step_.factorInMemory(operand);
+  if (inMemory == nullptr) return keptTile(op_.operand(operand));
+  const Body::BoxPlace box = Body(f_, 1).placeOf(*inMemory->box.access);
+  return factorAt(*inMemory, box, box.isInside);
 }
 
 /// The same, in memory where the box may be read there.
-DotOperand WholeEmitter::Product::factorAt(const Nest &nest, const Body::BoxPlace &box,
+DotOperand WholeEmitter::Product::factorAt(const FactorInMemory &factor, const Body::BoxPlace &box,
                                            Value *isThere) {
-  const ir::Op &load = loadOf(nest);
-  const DotOperand kept = keptTile(load.result());
-  emitUnless(b_, isThere, [&] { f_.emitNest(nest); });
-  const auto either = [&](Value *inMemory, Value *inScratch) {
-    return b_.CreateSelect(isThere, inMemory, inScratch);
-  };
-  const auto &strides = f_.view(load.operand(0)).strides;
-  return {.data = either(box.address, kept.data),
-          .rowStride = either(strides[strides.size() - 2], kept.rowStride),
-          .batchStride = either(strides.front(), kept.batchStride)};
+  const DotOperand kept = keptBox(factor);
+  emitUnless(b_, isThere, [&] { f_.emitNest(factor.nest); });
+  return either(isThere, matrixAt(factor.box, box.address), kept);
 }
 
 void WholeEmitter::Product::emit() {
@@ -162,18 +185,16 @@ DotSums WholeEmitter::Product::sums() {
 /// Complete sums go to where they are stored, if their box is inside its view; of a box at the
 /// edge only what is inside is wanted.
 void WholeEmitter::Product::storeWhereDue(DotSums &sums) {
-  const ir::Op &store = *step_.product.store;
-  const Body::BoxPlace box = Body(f_, 1).placeOf(store);
+  const MatrixBox &stored = *step_.product.store;
+  const Body::BoxPlace box = Body(f_, 1).placeOf(*stored.access);
   Value *isDue =
-      step_.product.storesLast(op_) ? b_.CreateAnd(box.isInside, f_.isLastTrip()) : box.isInside;
-  const ViewValues &view = f_.view(store.operand(0));
-  const auto &strides = view.strides;
-  sums.to = {.data = b_.CreateSelect(isDue, box.address, sums.at.data),
-             .rowStride = b_.CreateSelect(isDue, strides[strides.size() - 2], sums.at.rowStride),
-             .batchStride = b_.CreateSelect(isDue, strides.front(), sums.at.batchStride)};
-  const size_t rank = strides.size();
-  sums.rows = reachOf(view.extents[rank - 2], box.start[rank - 2]);
-  sums.columns = reachOf(view.extents[rank - 1], box.start[rank - 1]);
+      step_.product.storesLast ? b_.CreateAnd(box.isInside, f_.isLastTrip()) : box.isInside;
+  sums.to = either(isDue, matrixAt(stored, box.address), sums.at);
+  const auto reachAlong = [&](size_t axis) {
+    return reachOf(viewOf(stored).extents[axis], box.start[axis]);
+  };
+  if (stored.row) sums.rows = reachAlong(*stored.row);
+  sums.columns = reachAlong(stored.column);
 }
 
 /// How far a view reaches along an axis from where a box begins.
@@ -216,7 +237,7 @@ Value *WholeEmitter::Product::slotOf(std::int64_t slots, std::int64_t trips) {
 
 /// Where a box begins tells what it is: nothing writes it, and its view is the same in all blocks.
 void WholeEmitter::Product::copyIfOthers(Value *panels, std::int64_t slots, Value *slot) {
-  const auto start = Body(f_, 1).placeOf(loadOf(*nestOf(1))).start;
+  const auto start = Body(f_, 1).placeOf(*boxOf(1).access).start;
   const auto rank = static_cast<std::int64_t>(start.size());
   Value *owner =
       b_.CreateGEP(f_.i64, f_.placesPerRange(slots * rank), b_.CreateMul(slot, f_.index(rank)));
@@ -253,17 +274,12 @@ void WholeEmitter::Product::multiplyRun(std::int64_t trips, Value *panels, DotSu
     copy(factor(0));
   } else {
     const PlacedRows placed = placedRows(sums);
-    const DotOperand a = factorAt(*nestOf(0), placed.box, placed.isThere);
+    const DotOperand a = factorAt(*step_.factorInMemory(0), placed.box, placed.isThere);
     emitUnless(b_, placed.isThere, [&] { copy(a); });
-    const auto either = [&](Value *inMemory, Value *inScratch) {
-      return b_.CreateSelect(placed.isThere, inMemory, inScratch);
-    };
     Value *piece = f_.index(shape_.k * scratchElementBytes(f_.type(op_.operand(0))));
     Value *first = b_.CreateGEP(f_.i8, a.data, b_.CreateNeg(b_.CreateMul(before, piece)));
-    rows.data = either(first, rows.data);
-    rows.rowStride = either(a.rowStride, rows.rowStride);
-    rows.batchStride = either(a.batchStride, rows.batchStride);
-    pieces.strideA = either(piece, pieces.strideA);
+    rows = either(placed.isThere, {first, a.rowStride, a.batchStride}, rows);
+    pieces.strideA = b_.CreateSelect(placed.isThere, piece, pieces.strideA);
     pieces.lastDepth = placed.depth;
     isOver = b_.CreateOr(isOver, b_.CreateNot(placed.isNextAlike));
   }
@@ -279,15 +295,13 @@ void WholeEmitter::Product::multiplyRun(std::int64_t trips, Value *panels, DotSu
 /// not wrap. A box that begins inside its view, and is not to be read there, is outside by its
 /// rows, or by an end that the next one exceeds too.
 WholeEmitter::Product::PlacedRows WholeEmitter::Product::placedRows(const DotSums &sums) {
-  const ir::Op &a = loadOf(*nestOf(0));
-  const Body::BoxPlace box = Body(f_, 1).placeOf(a);
-  const auto &extents = f_.view(a.operand(0)).extents;
-  const size_t columns = extents.size() - 1;
-  Value *start = box.start[columns], *depth = depthFrom(start);
-  Value *isThere =
-      b_.CreateAnd(areRowsInside(box, sums.rows), isDepthInside(start, depth, extents[columns]));
+  const MatrixBox &a = boxOf(0);
+  const Body::BoxPlace box = Body(f_, 1).placeOf(*a.access);
+  Value *start = box.start[a.column], *depth = depthFrom(start);
+  Value *extent = viewOf(a).extents[a.column];
+  Value *isThere = b_.CreateAnd(areRowsInside(box, sums.rows), isDepthInside(start, depth, extent));
   Value *next = b_.CreateAdd(start, f_.index(shape_.k));
-  Value *end = least(extents[columns], f_.index(std::numeric_limits<std::int32_t>::max()));
+  Value *end = least(extent, f_.index(std::numeric_limits<std::int32_t>::max()));
   Value *isNextAlike = b_.CreateSelect(isThere, isDepthInside(next, depthFrom(next), end),
                                        b_.CreateICmpULT(start, end));
   return {.box = box,
@@ -305,10 +319,9 @@ bool WholeEmitter::Product::mayEndInside() const {
 /// How much of k a trip multiplies whose boxes begin there: as much as one of the factors has.
 Value *WholeEmitter::Product::depthFrom(Value *start) {
   if (!mayEndInside()) return f_.index(shape_.k);
-  const auto &ofA = f_.view(loadOf(*nestOf(0)).operand(0)).extents;
-  const auto &ofB = f_.view(loadOf(*nestOf(1)).operand(0)).extents;
-  Value *end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, ofA.back(),
-                                        ofB[ofB.size() - (shape_.isTransposedB ? 1 : 2)]);
+  const MatrixBox &a = boxOf(0), &b = boxOf(1);
+  Value *end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, viewOf(a).extents[a.column],
+                                        viewOf(b).extents[*b.depthOfB()]);
   return least(reachOf(end, start), f_.index(shape_.k));
 }
 
@@ -320,12 +333,16 @@ Value *WholeEmitter::Product::isDepthInside(Value *start, Value *depth, Value *e
 
 /// Whether those rows of a's box lie inside its view whose sums are wanted.
 Value *WholeEmitter::Product::areRowsInside(const Body::BoxPlace &box, Value *wanted) {
-  const auto &extents = f_.view(loadOf(*nestOf(0)).operand(0)).extents;
-  const size_t rows = extents.size() - 2;
-  Value *all = f_.index(shape_.m);
-  Value *inRows = areInside(b_, box.start[rows], wanted ? least(wanted, all) : all, extents[rows]);
-  if (rows == 0) return inRows;
-  return b_.CreateAnd(inRows, areInside(b_, box.start[0], f_.index(shape_.batch), extents[0]));
+  const MatrixBox &a = boxOf(0);
+  const ir::Shape &shape = f_.type(a.access->result()).shape();
+  Value *areInThere = b_.getTrue();
+  for (size_t axis = 0; axis < a.column; ++axis) {
+    Value *count = f_.index(shape[static_cast<std::int32_t>(axis)]);
+    if (axis == a.row && wanted) count = least(wanted, count);
+    areInThere =
+        b_.CreateAnd(areInThere, areInside(b_, box.start[axis], count, viewOf(a).extents[axis]));
+  }
+  return areInThere;
 }
 
 Value *WholeEmitter::Product::least(Value *x, Value *y) {
