@@ -8,6 +8,8 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCSchedule.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -75,6 +77,23 @@ void dumpAssembly(const llvm::Module &module, llvm::TargetMachine &target,
   if (!error) file << generate(*copy, target, llvm::CodeGenFileType::AssemblyFile)->getBuffer();
 }
 
+/// What the processor makes of an instruction, by LLVM's tables.
+unsigned microOperations(const llvm::TargetMachine &target, llvm::StringRef instruction) {
+  const llvm::MCInstrInfo &all = *target.getMCInstrInfo();
+  unsigned opcode = 0;
+  while (opcode < all.getNumOpcodes() && all.getName(opcode) != instruction) ++opcode;
+  IMBREX_CHECK(opcode < all.getNumOpcodes(), "LLVM has no instruction {0}", instruction);
+  const llvm::MCSchedModel &model = target.getMCSubtargetInfo()->getSchedModel();
+  return model.getSchedClassDesc(all.get(opcode).getSchedClass())->NumMicroOps;
+}
+
+/// Whether two of bf16 at a time are worth it: whether they take no more than the two multiply-adds
+/// of f32 for which they stand. On Sapphire Rapids and what follows they take four: half as fast.
+bool multipliesPairsOfBf16(const llvm::TargetMachine &target) {
+  return target.getMCSubtargetInfo()->checkFeatures("+avx512bf16") &&
+         microOperations(target, "VDPBF16PSZr") <= 2;
+}
+
 } // namespace
 
 HostMachine describe(const llvm::TargetMachine &target) {
@@ -94,7 +113,7 @@ HostMachine describe(const llvm::TargetMachine &target) {
     vectors.ofBytes = WordProduct::Pairs;
   else if (triple.isAArch64() && features.checkFeatures("+dotprod"))
     vectors.ofBytes = WordProduct::Alike;
-  if (avx512 && features.checkFeatures("+avx512bf16")) vectors.ofBf16 = WordProduct::Bf16;
+  if (avx512 && multipliesPairsOfBf16(target)) vectors.ofBf16 = WordProduct::Bf16;
   return {.vectors = vectors, .hasRange = avx512, .name = "host-" + triple.getArchName().str()};
 }
 

@@ -11,7 +11,7 @@ enum class WordProduct : std::uint8_t {
   Pairs,          ///< Bytes, as two integers of 16 bits: pmaddwd of x86.
   UnsignedSigned, ///< Four bytes without a sign by four with one: vpdpbusd of AVX-512 VNNI.
   Alike,          ///< Four bytes of one kind: sdot and udot of AArch64 with FEAT_DotProd.
-  Bf16,           ///< Two of bf16, added up in f32: vdpbf16ps of AVX-512 BF16.
+  Bf16,           ///< Two of bf16, added up in f32: vdpbf16ps of AVX-512 BF16, where it pays.
 };
 
 /// The SIMD registers of the CPU that code is made for. All that loops need to know of it.

@@ -150,6 +150,20 @@ std::string withoutProducts(std::string assembly) {
 
 } // namespace
 
+TEST_CASE("two of bf16 are multiplied at a time where that is no slower than one after the other") {
+  if (!isX86()) {
+    MESSAGE("SKIP: LLVM may have no x86 here");
+    return;
+  }
+  const auto ofBf16 = [](const std::string &cpu) {
+    return Compiler(targetMachineOf(cpu)).machine().vectors.ofBf16;
+  };
+  for (const std::string cpu : {"znver4", "znver5"}) CHECK(ofBf16(cpu) == WordProduct::Bf16);
+  for (const std::string cpu : {"sapphirerapids", "emeraldrapids", "graniterapids"})
+    CHECK(ofBf16(cpu) == WordProduct::Single);
+  CHECK(ofBf16("znver3") == WordProduct::Single);
+}
+
 TEST_CASE("kernels for the host flush subnormals in products of bf16 alone, on any processor") {
   if (!isX86()) {
     MESSAGE("SKIP: LLVM may have no x86 here");
