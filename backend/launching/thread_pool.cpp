@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
@@ -27,8 +28,8 @@ struct Job {
   std::int64_t count;
   std::int64_t rangeLength;
   std::atomic<std::int64_t> next = 0;
-  std::int32_t helpers = 0;             // pool threads inside; guarded by the pool's mutex
-  const int processor = sched_getcpu(); // of the caller
+  std::atomic<std::int32_t> helpers = 0; // pool threads inside; changed under the pool's mutex
+  const int processor = sched_getcpu();  // of the caller
 
   bool exhausted() const { return next.load(std::memory_order_relaxed) >= count; }
 
@@ -53,6 +54,15 @@ void leave(int processor) {
     sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
+/// Look out for what is likely to happen at once, for about as long as it takes to be woken behind
+/// a sleep: who waits loses twice that at most, and mostly nothing.
+template <class F>
+void lookOut(const F &isThere) {
+  constexpr std::chrono::microseconds kLongest(50);
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  while (!isThere() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+}
+
 class Pool {
 public:
   /// As many threads as there are to be had, up to so many with the caller's.
@@ -69,6 +79,7 @@ public:
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
+      ++news_;
     }
     wake_.notify_all();
     for (std::thread &worker : workers_) worker.join();
@@ -79,11 +90,17 @@ public:
     {
       const std::lock_guard lock(mutex_);
       jobs_.push_back(&job);
+      ++news_;
     }
     wake_.notify_all();
     job.help();
     std::unique_lock lock(mutex_);
     std::erase(jobs_, &job); // from here on nobody enters
+    if (job.helpers != 0) {
+      lock.unlock();
+      lookOut([&] { return job.helpers == 0; });
+      lock.lock();
+    }
     left_.wait(lock, [&] { return job.helpers == 0; });
   }
 
@@ -98,7 +115,14 @@ private:
     std::unique_lock lock(mutex_);
     for (;;) {
       Job *job = nullptr;
-      wake_.wait(lock, [&] { return stopping_ || (job = openJob()) != nullptr; });
+      const auto isWanted = [&] { return stopping_ || (job = openJob()) != nullptr; };
+      if (!isWanted()) {
+        const std::uint32_t known = news_;
+        lock.unlock();
+        lookOut([&] { return news_ != known; });
+        lock.lock();
+      }
+      wake_.wait(lock, isWanted);
       if (stopping_) return;
       ++job->helpers;
       lock.unlock();
@@ -115,6 +139,7 @@ private:
   std::deque<Job *> jobs_;
   std::vector<std::thread> workers_;
   bool stopping_ = false;
+  std::atomic<std::uint32_t> news_ = 0; // changes, under the mutex, with what threads wait for
 };
 
 /// The pool of this process; null before it is needed, and in a process that was forked off, which

@@ -2,8 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <limits>
+#include <sys/resource.h>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace imbrex::launching {
@@ -35,6 +40,57 @@ TEST_CASE("launches from several threads and from inside a launch do not wait fo
     });
   for (std::thread &caller : callers) caller.join();
   CHECK(total == 6 * 100 * 10);
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void passTime(std::chrono::microseconds time) {
+  const auto end = Clock::now() + time;
+  while (Clock::now() < end) std::this_thread::yield();
+}
+
+/// How often this thread has gone to sleep since it was asked before.
+std::int64_t sleepsSince() {
+  thread_local std::int64_t before = 0;
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw - std::exchange(before, usage.ru_nvcsw);
+}
+
+/// Launch a block for each of two threads, which both begin when both have come; the caller's ends
+/// first. Returns how often either went to sleep since the launch before.
+std::int64_t sleepsUntilBothMeet() {
+  std::atomic<std::int64_t> there = 0, sleeps = 0;
+  const auto caller = std::this_thread::get_id();
+  const auto latest = Clock::now() + std::chrono::milliseconds(10);
+  runInParallel(2, threads, [&](std::int64_t, std::int64_t) {
+    sleeps += sleepsSince();
+    for (++there; there < 2 && Clock::now() < latest;) std::this_thread::yield();
+    if (std::this_thread::get_id() != caller) passTime(std::chrono::microseconds(10));
+  });
+  return sleeps;
+}
+
+} // namespace
+
+TEST_CASE("threads look out for each other and for a launch that follows at once") {
+  if (threads < 2) {
+    MESSAGE("SKIP: there is one processor");
+    return;
+  }
+  constexpr std::int64_t kLaunches = 20;
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (int batch = 0; batch < 100; ++batch) { // others may disturb some
+    std::int64_t sleeps = 0;
+    for (std::int64_t i = 0; i < kLaunches; ++i) {
+      sleeps += sleepsUntilBothMeet();
+      passTime(std::chrono::microseconds(10));
+    }
+    fewest = std::min(fewest, sleeps);
+  }
+  CHECK(fewest < kLaunches / 2);
 }
 
 } // namespace
