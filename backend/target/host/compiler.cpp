@@ -104,7 +104,7 @@ HostMachine describe(const llvm::TargetMachine &target) {
   const bool avx512 = isX86 && features.checkFeatures("+avx512bw,+avx512vl,+avx512dq");
   VectorUnit vectors{.bits = 128, .registers = triple.isAArch64() ? 32 : 16}; // NEON; SSE
   if (avx512)
-    vectors = {.bits = 512, .registers = 32};
+    vectors = {.bits = 512, .registers = 32, .dividesInHalves = true};
   else if (isX86 && features.checkFeatures("+avx2"))
     vectors = {.bits = 256, .registers = 16};
   if (avx512 && features.checkFeatures("+avx512vnni"))

@@ -20,6 +20,7 @@ struct VectorUnit {
   std::int32_t registers;                    // that a program can name
   WordProduct ofBytes = WordProduct::Single; ///< Its widest for bytes,
   WordProduct ofBf16 = WordProduct::Single;  ///< and for bf16.
+  bool dividesInHalves = false;              ///< It divides half a vector at a time.
 
   /// Lanes of a register for elements of this many bits.
   std::int32_t lanes(std::int32_t elementBits) const { return bits / elementBits; }

@@ -42,13 +42,13 @@ inline void launch(const ir::Kernel &kernel, const ir::Grid &grid,
 }
 
 /// As it is emitted.
-inline std::string codeOf(const ir::Kernel &kernel) {
+inline std::string codeOf(const ir::Kernel &kernel,
+                          const VectorUnit &unit = {.bits = 256, .registers = 16}) {
   llvm::LLVMContext context;
   llvm::Module module("k", context);
   const LaunchTraits traits = usualTraits(kernel);
   const LoopPlan plan = planLoops(kernel, traits);
-  HostEmitter(module, kernel, plan, traits, {.vectors = {.bits = 256, .registers = 16}})
-      .emitEntry("entry");
+  HostEmitter(module, kernel, plan, traits, {.vectors = unit}).emitEntry("entry");
   std::string text;
   llvm::raw_string_ostream(text) << module;
   return text;

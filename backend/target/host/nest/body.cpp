@@ -170,6 +170,7 @@ Lanes Body::elementwise(const ir::Op &op, PointId at) {
     allUniform &= operands.back().isUniform();
   }
   if (std::optional<Lanes> result = affine(op, operands)) return *result;
+  if (isQuotientByOne(op, operands)) return quotientByOne(operands[0], operands[1]);
   llvm::SmallVector<Value *, 3> values;
   for (const Lanes &operand : operands)
     values.push_back(allUniform ? operand.value : vector(operand));

@@ -71,6 +71,8 @@ private:
   Lanes compute(ir::ValueId value, const ir::Op &op, PointId at);
   Lanes elementwise(const ir::Op &op, PointId at);
   std::optional<Lanes> affine(const ir::Op &op, llvm::ArrayRef<Lanes> operands);
+  bool isQuotientByOne(const ir::Op &op, llvm::ArrayRef<Lanes> operands) const;
+  Lanes quotientByOne(const Lanes &dividend, const Lanes &divisor);
   Lanes cast(const ir::Op &op, PointId at);
   Lanes bitcast(const ir::Op &op, PointId at);
   Lanes nibbles(const ir::Op &op, PointId at, bool unpacks);

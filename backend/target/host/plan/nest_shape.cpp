@@ -15,6 +15,8 @@ using ir::OpKind;
 // A loop body of so many ops is long enough that its own overhead does not show.
 constexpr std::int32_t kOpsPerTrip = 32;
 constexpr std::int32_t kMostUnrolled = 4;
+// A division takes as long as so many others, or is so many (nest/emit_divide.cpp).
+constexpr std::int32_t kDivision = 16;
 
 bool isFree(OpKind kind) {
   using Rule = ir::TypeRule;
@@ -90,7 +92,7 @@ NestShape shapeOf(const ir::Kernel &kernel, const LoopPlan &plan, const Nest &ne
     const bool counts = !op || isFloat(type.element()) || op->kind == OpKind::Load ||
                         op->kind == OpKind::ViewLoad || plan.isKept(value);
     if (counts) bits = std::max(bits, storageBits(type.element()));
-    if (op && !isFree(op->kind)) ++ops;
+    if (op && !isFree(op->kind)) ops += isDivision(op->kind) && !plan.isKept(value) ? kDivision : 1;
   };
   for (const Root &root : nest.roots) {
     forEachInline(kernel, plan, operandsOf(root), look);
