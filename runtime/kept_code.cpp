@@ -22,9 +22,7 @@ std::string toText(const analysis::Assumptions &assumptions) {
   const auto add = [&](std::int64_t number) { text += " " + std::to_string(number); };
   for (const analysis::ParameterAssumptions &of : assumptions.parameters) {
     text += ",";
-    for (const bool holds : {of.isDivisible, of.hasUnitStride, of.hasDivisibleRows,
-                             of.hasSmallExtents, of.hasSmallSpan, of.hasBoxes})
-      add(holds);
+    for (const bool holds : of.facts()) add(holds);
     add(of.sharedRowBytes);
   }
   for (const auto &[extent, first] : assumptions.equalExtents) {

@@ -74,9 +74,7 @@ bool Assumptions::cover(const Assumptions &others) const {
 
 std::int64_t Assumptions::count() const {
   std::int64_t said = std::int64_t{areDisjoint} + std::ssize(equalExtents);
-  for (const ParameterAssumptions &of : parameters)
-    said += of.isDivisible + of.hasUnitStride + of.hasDivisibleRows + of.hasSmallExtents +
-            of.hasSmallSpan + of.hasBoxes + of.sharedRowBytes;
+  for (const ParameterAssumptions &of : parameters) said += of.count();
   return said;
 }
 

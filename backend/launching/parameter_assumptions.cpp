@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -61,12 +62,12 @@ bool hasSmallSpan(const GivenView &view) {
 } // namespace
 
 bool ParameterAssumptions::cover(const ParameterAssumptions &others) const {
-  const auto covers = [](bool ours, bool theirs) { return ours || !theirs; };
-  return covers(isDivisible, others.isDivisible) && covers(hasUnitStride, others.hasUnitStride) &&
-         covers(hasDivisibleRows, others.hasDivisibleRows) &&
-         covers(hasSmallExtents, others.hasSmallExtents) &&
-         covers(hasSmallSpan, others.hasSmallSpan) && covers(hasBoxes, others.hasBoxes) &&
+  return std::ranges::equal(facts(), others.facts(), std::greater_equal()) &&
          sharedRowBytes >= others.sharedRowBytes;
+}
+
+std::int64_t ParameterAssumptions::count() const {
+  return std::ranges::count(facts(), true) + sharedRowBytes;
 }
 
 ParameterAssumptions assumptionsOf(const GivenView &view) {

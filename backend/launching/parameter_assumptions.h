@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -42,8 +43,16 @@ struct ParameterAssumptions {
   /// A box that begins behind it ends before 2^31.
   static constexpr std::int64_t kMostBoxExtent = (std::int64_t{1} << 31) - (std::int64_t{1} << 16);
 
+  /// All but sharedRowBytes, in one order.
+  constexpr std::array<bool, 6> facts() const {
+    const auto &[divisible, unitStride, divisibleRows, smallExtents, smallSpan, boxes, ofBytes] =
+        *this; // names all members there are
+    return {divisible, unitStride, divisibleRows, smallExtents, smallSpan, boxes};
+  }
   /// Whether all that the others say is said here, too.
   bool cover(const ParameterAssumptions &others) const;
+  /// How much is said; who covers others says no less.
+  std::int64_t count() const;
   friend bool operator==(const ParameterAssumptions &, const ParameterAssumptions &) = default;
 };
 

@@ -132,16 +132,6 @@ bool areDisjoint(const KernelRow &kernel, const BoundArguments &bound) {
   return true;
 }
 
-ParameterAssumptions assumptionsOf(const Assumed &assumed) {
-  return {.isDivisible = assumed.isDivisible,
-          .hasUnitStride = assumed.hasUnitStride,
-          .hasDivisibleRows = assumed.hasDivisibleRows,
-          .hasSmallExtents = assumed.hasSmallExtents,
-          .hasSmallSpan = assumed.hasSmallSpan,
-          .hasBoxes = assumed.hasBoxes,
-          .sharedRowBytes = assumed.sharedRowBytes};
-}
-
 bool holds(const KernelRow &kernel, const CodeRow &code, const BoundArguments &bound) {
   if (code.areDisjoint && !bound.areDisjoint) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i)
@@ -153,6 +143,16 @@ bool holds(const KernelRow &kernel, const CodeRow &code, const BoundArguments &b
 }
 
 } // namespace
+
+ParameterAssumptions assumptionsOf(const Assumed &assumed) {
+  return {.isDivisible = assumed.isDivisible,
+          .hasUnitStride = assumed.hasUnitStride,
+          .hasDivisibleRows = assumed.hasDivisibleRows,
+          .hasSmallExtents = assumed.hasSmallExtents,
+          .hasSmallSpan = assumed.hasSmallSpan,
+          .hasBoxes = assumed.hasBoxes,
+          .sharedRowBytes = assumed.sharedRowBytes};
+}
 
 int wrongArgument(const KernelRow &kernel, const ParameterRow &parameter, const char *what, ...) {
   std::array<char, 256> text{};

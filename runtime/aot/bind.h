@@ -22,6 +22,9 @@ struct Bound {
   launching::ParameterAssumptions holds = {};
 };
 
+/// As a row of a library has it.
+launching::ParameterAssumptions assumptionsOf(const Assumed &assumed);
+
 /// A launch whose arguments fit. What is not used of it is never written, which would cost more
 /// than the rest of a small launch.
 class BoundArguments {

@@ -202,14 +202,14 @@ int makeReady(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stre
 }
 
 void logLoaded(const KernelRow &kernel, const CodeRow &code, const char *device) {
-  int assumed = (code.areDisjoint ? 1 : 0) + code.equalCount; // tells the codes of a machine apart
+  // Tells the codes of a machine apart, and is what a launch by jit says.
+  std::int64_t assumed = (code.areDisjoint ? 1 : 0) + code.equalCount;
   for (const Assumed &of : std::span(code.assumed, static_cast<std::size_t>(kernel.parameterCount)))
-    assumed += of.isDivisible + of.hasUnitStride + of.hasDivisibleRows + of.hasSmallExtents +
-               of.hasSmallSpan + of.hasBoxes + (of.sharedRowBytes != 0 ? 1 : 0);
-  aot::log(LogLevel::Info, "load", "kernel=%s%s%s library=%s device=%s code=%s%s assumes=%d",
+    assumed += assumptionsOf(of).count();
+  aot::log(LogLevel::Info, "load", "kernel=%s%s%s library=%s device=%s code=%s%s assumes=%lld",
            kernel.name, kernel.config != nullptr ? " config=" : "",
            kernel.config != nullptr ? kernel.config : "", kernel.library, device,
-           code.isAssembly ? "ptx:" : "", code.machine, assumed);
+           code.isAssembly ? "ptx:" : "", code.machine, static_cast<long long>(assumed));
 }
 
 int loadAll(const KernelRow &kernel, const driver::Gpu &gpu, const imbrex_stream &on) {
