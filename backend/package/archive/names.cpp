@@ -18,7 +18,20 @@ constexpr std::string_view kTaken =
     " sizeof static static_assert static_cast struct switch template this thread_local "
     " throw true try typedef typeid typename typeof typeof_unqual union unsigned using "
     " virtual void volatile wchar_t while xor xor_eq NULL errno assert linux unix main "
-    " imbrex std I ";
+    " imbrex std I stdin stdout stderr complex imaginary noreturn ";
+
+/// A type of a header's by its name, or a macro.
+bool isLikeType(llvm::StringRef name) { return name.ends_with("_t"); }
+bool isLikeMacro(llvm::StringRef name) {
+  constexpr std::size_t kLeast = 3;
+  return name.size() >= kLeast && name == name.upper();
+}
+
+/// What no header that is included first has made something else of.
+std::string safeName(const std::string &name) {
+  if (isLikeType(name)) return name + "_";
+  return isLikeMacro(name) ? llvm::StringRef(name).lower() : name;
+}
 
 } // namespace
 
@@ -35,7 +48,7 @@ std::vector<std::string> parameterNames(const ir::Kernel &kernel) {
     return name == kStreamName || name == kGridName || llvm::is_contained(names, name);
   };
   for (std::size_t i = 0; i < kernel.parameterCount(); ++i) {
-    std::string name = kernel.parameterName(i);
+    std::string name = safeName(kernel.parameterName(i));
     if (!isName(name)) name = "p" + std::to_string(i);
     while (isTaken(name)) name += "_";
     names.push_back(std::move(name));

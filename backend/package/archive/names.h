@@ -13,7 +13,8 @@ namespace imbrex::archive {
 bool isName(std::string_view text);
 
 /// What the functions of a library call a kernel's parameters: as the kernel does where that is a
-/// name, and no two alike.
+/// name, and no two alike. `LDA` is `lda`, as a header might have a macro of that name, and
+/// `size_t` is `size_t_`.
 std::vector<std::string> parameterNames(const ir::Kernel &kernel);
 
 /// What they call the rest.

@@ -431,10 +431,11 @@ TEST_CASE("what is wrong with a tuning table is told") {
 
 TEST_CASE("parameters keep their names where C has no other use for them, and no two are alike") {
   const ir::Kernel kernel = testing::parsedKernel(
-      R"(kernel @k(%blocks: i32, %blocks_: i32, %on: i32, %class: i32, %p3: i32, %imbrex_array: i32, %x: i32) stage tiles {
+      R"(kernel @k(%blocks: i32, %blocks_: i32, %on: i32, %class: i32, %p3: i32, %imbrex_array: i32, %x: i32, %LDA: i32, %M: i32, %uint8_t: i32, %stdin: i32) stage tiles {
 })");
-  CHECK(parameterNames(kernel) ==
-        std::vector<std::string>{"blocks_", "blocks__", "on_", "p3", "p3_", "p5", "x"});
+  CHECK(parameterNames(kernel) == std::vector<std::string>{"blocks_", "blocks__", "on_", "p3",
+                                                           "p3_", "p5", "x", "lda", "M", "uint8_t_",
+                                                           "p10"});
   for (const char *name : {"gemm", "_x", "a1"}) CHECK(isName(name));
   for (const char *name :
        {"", "1a", "a-b", "delete", "NULL", "constexpr", "imbrex", "imbrex_stream"})
