@@ -5,20 +5,13 @@
 #include "llvm/Support/FormatVariadic.h"
 
 namespace imbrex {
-namespace {
-
-/// Registers of a thread are given out by so many.
-constexpr std::int32_t kTogether = 8;
-
-} // namespace
-
 std::string moreRegisters(const lower::KernelInterface &interface, const machine::Machine &machine,
                           std::optional<std::int32_t> taken) {
   const std::int32_t most = machine::registersOfThread(machine, interface.threads);
   const std::int32_t asked = interface.asked.registers;
   if (asked > 0 && asked < most)
     return llvm::formatv("ask for more than {0} registers: there are {1}", asked, most);
-  if (asked == 0 && taken && *taken + kTogether <= most)
+  if (asked == 0 && taken && *taken + machine.registerGranule <= most)
     return llvm::formatv(
         "ask for {0}, by `registers`: the assembler stopped at {1}, for more blocks "
         "on a core; or let blocks have more warps than {2}, by `warps`",

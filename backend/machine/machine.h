@@ -32,6 +32,8 @@ struct AsyncCopies {
   /// them take part. Else each thread names its own.
   bool areInLaneOrder = false;
   std::int32_t capacity = 0; ///< The most that may be left when it goes on.
+  std::int32_t stallsFrom =
+      0; ///< A warp with so many in flight stalls at the next one; 0: none does.
   // For plans alone, and of machines without such copies as well:
   std::int32_t latency = 500;           ///< Cycles until one from memory lands.
   std::int32_t bytesPerCycle = 16;      ///< That memory gives one core,

@@ -5,7 +5,6 @@
 #include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/passes/layouts/fragments.h"
-#include "backend/schedule/blocks/block_program.h"
 #include "backend/schedule/plan/plan.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -118,12 +117,11 @@ std::string inWords(const RingRoom &room, std::int64_t bytes) {
 /// Where each copy is counted: how many of a warp's are in flight, if so many slow it down.
 std::string manyInFlight(const Kernel &kernel, const machine::AsyncCopies &copies,
                          std::int64_t slots, std::int64_t bytes) {
-  constexpr std::int64_t kStall = schedule::CounterLimits().vmBeforeStall;
   const std::int64_t ofSlot = bytes / (std::int64_t{copies.mostBytes} * kernel.threads().count());
   const std::int64_t inFlight = (slots - 1) * ofSlot;
-  if (copies.areGrouped || inFlight < kStall) return "";
+  if (copies.stallsFrom == 0 || inFlight < copies.stallsFrom) return "";
   return "  up to " + std::to_string(inFlight) + " loads of a warp are in flight: warps were seen" +
-         " to stall from " + std::to_string(kStall) + " on\n";
+         " to stall from " + std::to_string(copies.stallsFrom) + " on\n";
 }
 
 /// Slots that copies can run ahead with. Whether a trip comes is asked of a distance in the index's
@@ -138,7 +136,7 @@ std::int64_t slotsOfIndex(const Kernel &kernel, const Op &loop) {
 }
 
 /// Behind a ring whose copies lie in lane order: where those go that nobody wants
-/// (lower/memory/ring.h).
+/// (lower/memory/shared_ring.h).
 std::int64_t unreadBytes(const Kernel &kernel, const machine::Machine &machine) {
   const machine::AsyncCopies &copies = machine.asyncCopies;
   return copies.areInLaneOrder ? std::int64_t{copies.mostBytes} * kernel.threads().count() : 0;
