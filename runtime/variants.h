@@ -55,7 +55,7 @@ public:
     if (!variant->owned) {
       const auto start = std::chrono::steady_clock::now();
       variant->owned = make(variant->kernel, variant->assumptions);
-      tell(variant->assumptions, std::chrono::steady_clock::now() - start);
+      if (variant->owned) tell(variant->assumptions, std::chrono::steady_clock::now() - start);
       variant->code.store(variant->owned.get(), std::memory_order_release);
     }
     return variant->owned.get();
