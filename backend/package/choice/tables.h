@@ -29,8 +29,8 @@ inline constexpr const char *kLoadSymbol = "imbrex_aot_load_4";
 
 inline constexpr std::size_t kMostAxes = 5;
 
-/// What a launch has room for. NVIDIA's GPUs take so many bytes up to compute capability 9.0 (PTX
-/// ISA 9.0, "Kernel Function Parameters").
+/// What a launch has room for: of bytes, what the machines that take the fewest do
+/// (backend/machine/targets.def).
 inline constexpr std::size_t kMostParameters = 32, kMostWords = 512, kMostArgumentBytes = 4352;
 
 /// What is passed for one parameter of a GPU's kernel (lower::WordKind).

@@ -19,7 +19,8 @@ struct jit_options {
   /// `trace` says.
   int warps = 0;
   int registers = 0;
-  /// What launches on a GPU ask for, as in `trace_options`, if `trace` does not say so.
+  /// What launches on a GPU ask for, as in `trace_options`: a cluster goes before that of `trace`,
+  /// and either may say the rest.
   cluster_shape cluster = {};
   bool cooperative = false;
   bool programmatic = false;
