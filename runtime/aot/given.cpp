@@ -1,17 +1,12 @@
 #include "runtime/aot/given.h"
 
+#include "runtime/aot/read_as.h"
+
 #include <algorithm>
 #include <cstring>
 
 namespace imbrex::aot {
 namespace {
-
-template <class T>
-T readAs(const void *from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
 
 /// The bits of a number, as they are passed.
 std::uint64_t bitsOf(const void *given, const ParameterRow &parameter) {

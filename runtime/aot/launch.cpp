@@ -1,3 +1,5 @@
+#include "runtime/aot/launch.h"
+
 #include "runtime/aot/computed.h"
 #include "runtime/aot/devices.h"
 #include "runtime/aot/dlpack.h"
@@ -6,6 +8,7 @@
 #include "runtime/aot/host_code.h"
 #include "runtime/aot/observed.h"
 #include "runtime/aot/recent.h"
+#include "runtime/aot/refused_launch.h"
 #include "runtime/aot/tuning.h"
 #include "runtime/aot/watched.h"
 

@@ -32,13 +32,4 @@ int launchAgain(const AskedWords &asked) noexcept;
 void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
                 const driver::Launch &launch);
 
-/// Make a launch that is not the one that is expected (imbrex_aot_launch_words_…): of any stream,
-/// new or not, seen by hooks or not. An imbrex_status.
-int launchUnexpected(const KernelRow &kernel, const imbrex_stream *stream, const imbrex_grid *grid,
-                     const std::uint64_t *words) noexcept;
-
-/// The error of what a driver did not take.
-int refusedLaunch(const KernelRow &kernel, const driver::Gpu &gpu, const driver::Launch &launch,
-                  int error) noexcept;
-
 } // namespace imbrex::aot

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstring>
+
+namespace imbrex::aot {
+
+/// A value whose bytes lie there, whatever they are of.
+template <class T>
+T readAs(const void *from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+} // namespace imbrex::aot
