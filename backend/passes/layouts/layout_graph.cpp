@@ -1,12 +1,12 @@
 #include "backend/passes/layouts/layout_graph.h"
 
 #include "backend/analysis/matrix_product.h"
+#include "backend/analysis/names_in_products.h"
 #include "backend/analysis/operand_sources.h"
 #include "backend/analysis/slabs.h"
 #include "backend/ir/products.h"
 #include "backend/layout/bank_conflicts.h"
 #include "backend/passes/layouts/candidates.h"
-#include "backend/passes/pipeline/read_in_place.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -170,7 +170,7 @@ private:
   /// fill one suit memory alone.
   bool fillsSlot(const Op &load) const {
     return isInPipelined_.contains(&load) &&
-           pipeline::namesInProducts(kernel_, load.result()).has_value();
+           analysis::namesInProducts(kernel_, load.result()).has_value();
   }
 
   Cost frequencyOf(const Op &op) const {

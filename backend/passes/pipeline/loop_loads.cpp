@@ -1,7 +1,7 @@
 #include "backend/passes/pipeline/loop_loads.h"
 
 #include "backend/analysis/effects.h"
-#include "backend/passes/pipeline/read_in_place.h"
+#include "backend/analysis/names_in_products.h"
 #include "backend/passes/rewriting.h"
 
 namespace imbrex::passes::pipeline {
@@ -101,7 +101,7 @@ LoopLoads loadsAhead(const Kernel &kernel, const Op &loop, llvm::ArrayRef<Ahead>
     if (!llvm::is_contained(ways, by) || parts.add(load, found)) continue;
     found.loads.push_back({.op = &load, .by = by, .width = widthOf(*op)});
     if (by == Ahead::Registers) continue;
-    if (auto names = namesInProducts(kernel, load.result())) found.inPlace.merge(*names);
+    if (auto names = analysis::namesInProducts(kernel, load.result())) found.inPlace.merge(*names);
   }
   return found;
 }

@@ -28,7 +28,7 @@ struct LoopLoads {
   std::set<std::size_t> carried = {};
   std::set<const ir::Op *> steps = {};
   /// The tiles that products alone want and will read in their slots, each under all its names
-  /// (read_in_place.h).
+  /// (names_in_products.h).
   std::set<ir::ValueId> inPlace = {};
 
   bool has(ir::Ahead by) const {

@@ -1,20 +1,10 @@
 #pragma once
 
-#include "backend/ir/kernel.h"
-
-#include <optional>
-#include <set>
+#include "backend/analysis/names_in_products.h"
 
 namespace imbrex::passes::pipeline {
 
-/// The names of a tile, its own and those that are given to it or its parts on the way, where
-/// nothing but products reads it and can do so where it lies; nothing where anything else does. Of
-/// its padding products make padding.
-std::optional<std::set<ir::ValueId>> namesInProducts(const ir::Kernel &kernel, ir::ValueId tile);
-
-/// The axis of such a tile along which the first product sums up; nothing where a reshape has
-/// hidden it.
-std::optional<std::int32_t> depthAxisOf(const ir::Kernel &kernel, ir::ValueId tile);
+using analysis::namesInProducts;
 
 /// Let products in a loop that was planned read its slots in place.
 ///

@@ -1,8 +1,8 @@
 #include "backend/passes/pipeline/refill_rings.h"
 
+#include "backend/analysis/names_in_products.h"
 #include "backend/ir/products.h"
 #include "backend/passes/pipeline/read_condition.h"
-#include "backend/passes/pipeline/read_in_place.h"
 
 namespace imbrex::passes::pipeline {
 namespace {
@@ -33,7 +33,7 @@ bool standInRow(const Block &block, const Op &first, const Op &second) {
 bool worksOnTiles(const Kernel &kernel, const Op &loop) {
   return llvm::any_of(loop.regions[0].ops, [&](const auto &op) {
     return !isLoad(*op) && !isProduct(*op) && llvm::any_of(op->results, [&](ValueId result) {
-      return kernel.layoutOf(result).valid() && !namesInProducts(kernel, result);
+      return kernel.layoutOf(result).valid() && !analysis::namesInProducts(kernel, result);
     });
   });
 }
@@ -49,7 +49,7 @@ bool canRefill(const Kernel &kernel, const Op &first, const LoopLoads &itsLoads,
            kernel.type(one) == kernel.type(other) &&
            kernel.layout(kernel.layoutOf(one)) == kernel.layout(kernel.layoutOf(other)) &&
            itsLoads.inPlace.contains(one) && loads.inPlace.contains(other) &&
-           depthAxisOf(kernel, one) == depthAxisOf(kernel, other);
+           analysis::depthAxisOf(kernel, one) == analysis::depthAxisOf(kernel, other);
   };
   const auto hasSlots = [](const AheadLoad &load) { return load.by == Ahead::Copies; };
   return !wanted.empty() && its.size() == wanted.size() &&

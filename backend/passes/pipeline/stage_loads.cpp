@@ -1,10 +1,10 @@
 #include "backend/passes/pipeline/stage_loads.h"
 
+#include "backend/analysis/names_in_products.h"
 #include "backend/layout/tile_layout.h"
 #include "backend/layout/vector_width.h"
 #include "backend/machine/occupancy.h"
 #include "backend/passes/layouts/cost.h"
-#include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/stored_slots.h"
 #include "backend/passes/pipeline/trip_writer.h"
 #include "backend/passes/rewriting.h"
@@ -119,7 +119,7 @@ private:
   /// fragments hold side by side: these are then stored side by side.
   void haveNeighbours(ValueId tile) {
     layout::LinearLayout held = kernel_->layout(kernel_->layoutOf(tile));
-    const auto depth = depthAxisOf(*kernel_, tile);
+    const auto depth = analysis::depthAxisOf(*kernel_, tile);
     const std::int32_t row = layout::axisOfNeighbours(held, kernel_->type(tile).rank());
     if (!depth || *depth == row || !layout::isTileLayout(held)) return;
     // Words of bytes, which threads put together themselves: loads along one axis and stores along

@@ -3,12 +3,12 @@
 #include "backend/analysis/axis_info.h"
 #include "backend/analysis/effects.h"
 #include "backend/analysis/loads_if.h"
+#include "backend/analysis/names_in_products.h"
 #include "backend/layout/bank_conflicts.h"
 #include "backend/layout/box_layout.h"
 #include "backend/layout/vector_width.h"
 #include "backend/passes/pipeline/loop_loads.h"
 #include "backend/passes/pipeline/read_condition.h"
-#include "backend/passes/pipeline/read_in_place.h"
 
 #include <algorithm>
 #include <array>
@@ -115,7 +115,7 @@ private:
     const Type &type = kernel_.type(load.result());
     if (!layout::planBoxes(type.shape().extents(), storageBits(type.element()) / 8))
       return "its box is none that the engine takes";
-    if (!type.shape().hasPowersOfTwo() && !namesInProducts(kernel_, load.result()))
+    if (!type.shape().hasPowersOfTwo() && !analysis::namesInProducts(kernel_, load.result()))
       return "the engine would bring more than its extents, which are no powers of two, and not "
              "products alone read it";
     if (mayBeWritten(load.operand(0), kernel_.body())) return "the kernel may write what it reads";
