@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/schedule/blocks/ping_pong.h"
+#include "backend/schedule/plan/ping_pong.h"
 #include "tests/support/schedule_builder.h"
 
 #include <array>

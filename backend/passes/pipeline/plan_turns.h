@@ -2,14 +2,14 @@
 
 #include "backend/machine/machine.h"
 #include "backend/passes/pipeline/loop_loads.h"
-#include "backend/schedule/blocks/ping_pong.h"
+#include "backend/schedule/plan/ping_pong.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
 /// Whether halves of the warps take turns in a loop (take_turns.h), and how: the loop as the
-/// planner of turns sees it (schedule/blocks/ping_pong.h), which says where slots are filled.
+/// planner of turns sees it (schedule/plan/ping_pong.h), which says where slots are filled.
 namespace imbrex::passes::pipeline {
 
 /// A trip of a product, cut along k. All that it loads is one piece, which comes at once.

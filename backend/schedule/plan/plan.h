@@ -1,8 +1,8 @@
 #pragma once
 
 #include "backend/machine/machine.h"
-#include "backend/schedule/blocks/ping_pong.h"
 #include "backend/schedule/plan/budget.h"
+#include "backend/schedule/plan/ping_pong.h"
 #include "backend/schedule/plan/synchronise.h"
 #include "backend/schedule/timeline/timeline.h"
 

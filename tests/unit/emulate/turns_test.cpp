@@ -1,7 +1,7 @@
 // Schedules of two groups that take turns, as waves run them.
 
-#include "backend/schedule/blocks/ping_pong.h"
 #include "backend/schedule/check/check.h"
+#include "backend/schedule/plan/ping_pong.h"
 #include "backend/schedule/program/channels.h"
 #include "tests/support/schedule_builder.h"
 #include "tests/support/turn_loops.h"

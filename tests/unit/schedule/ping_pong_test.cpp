@@ -1,5 +1,5 @@
-#include "backend/schedule/blocks/ping_pong.h"
 #include "backend/schedule/check/check.h"
+#include "backend/schedule/plan/ping_pong.h"
 #include "backend/schedule/plan/plan.h"
 #include "backend/schedule/program/channels.h"
 #include "backend/schedule/program/well_formed.h"

@@ -1,5 +1,5 @@
-#include "backend/schedule/blocks/ping_pong.h"
 #include "backend/schedule/plan/compute_groups.h"
+#include "backend/schedule/plan/ping_pong.h"
 #include "backend/schedule/program/attributes.h"
 #include "llvm/ADT/STLExtras.h"
 

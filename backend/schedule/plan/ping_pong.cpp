@@ -1,6 +1,6 @@
-#include "backend/schedule/blocks/ping_pong.h"
+#include "backend/schedule/plan/ping_pong.h"
 
-#include "backend/schedule/blocks/block_program.h"
+#include "backend/schedule/plan/counter_limits.h"
 #include "backend/schedule/program/attributes.h"
 #include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
