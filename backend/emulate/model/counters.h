@@ -14,12 +14,12 @@ namespace imbrex::emulate {
 /// Of LLVM IR after its optimiser: the machine's code has about as many.
 enum class InstructionKind : std::uint8_t {
 #define IMBREX_INSTRUCTION(Kind, name) Kind,
-#include "backend/emulate/rewrite/instruction_kinds.def"
+#include "backend/emulate/model/instruction_kinds.def"
 };
 
 inline constexpr auto kInstructionNames = std::to_array<std::string_view>({
 #define IMBREX_INSTRUCTION(Kind, name) name,
-#include "backend/emulate/rewrite/instruction_kinds.def"
+#include "backend/emulate/model/instruction_kinds.def"
 });
 using InstructionCounts = std::array<std::uint64_t, kInstructionNames.size()>;
 

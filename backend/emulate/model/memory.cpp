@@ -44,7 +44,7 @@ std::byte *Memory::access(const Accessor &who, std::uint64_t address) {
   if (facts.space == Space::Shared) address &= 0xffffffff;
   const GlobalRegion *target = takeMark(address);
   auto *pointer = reinterpret_cast<std::byte *>(address);
-  if (isGeneric && who.thread.fiber->holds(pointer)) return pointer;
+  if (isGeneric && who.thread.ownsStackAt(pointer)) return pointer;
   if (address % facts.alignment != 0) {
     report_.error(Diag::EmulatedMisaligned, who.site, 0, report_.site(who.site).what,
                   counted(facts.bytes, "byte"), facts.alignment,

@@ -9,12 +9,12 @@
 #include "backend/emulate/model/phase_barriers.h"
 #include "backend/emulate/model/shadow.h"
 #include "backend/emulate/model/warp_operation.h"
-#include "backend/emulate/run/fiber.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -48,6 +48,16 @@ struct Thread {
   Thread(GridRun &ofRun, ThreadBlock &ofBlock, ThreadId id, std::uint32_t warpSize)
       : run(&ofRun), block(&ofBlock), order(id), warp(id.thread / warpSize),
         lane(id.thread % warpSize) {}
+  virtual ~Thread() = default; ///< Of one with what it runs on.
+  Thread(const Thread &) = delete;
+  Thread &operator=(const Thread &) = delete;
+
+  /// Whether it has its own variables there.
+  bool ownsStackAt(const std::byte *address) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const auto low = reinterpret_cast<std::uintptr_t>(stack.data());
+    return at >= low && at < low + stack.size();
+  }
 
   GridRun *run;
   ThreadBlock *block;
@@ -66,7 +76,7 @@ struct Thread {
   AwaitedPhase asked;         ///< Of the last wait for a phase.
   std::uint64_t toldAt = 0;   ///< How much had changed when it was last told that it has to wait.
   std::uint64_t meetings = 0; ///< With others of its block, that are over.
-  std::unique_ptr<Fiber> fiber;
+  std::span<const std::byte> stack; ///< Memory of the host.
 };
 
 /// Of threads of the block. Its number, and how many threads it counts, come with each call.

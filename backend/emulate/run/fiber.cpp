@@ -108,10 +108,4 @@ void Fiber::stop() {
   outside_ = jump_fcontext(static_cast<fcontext_t>(outside_), nullptr).fctx;
 }
 
-bool Fiber::holds(const void *address) const {
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  const auto low = reinterpret_cast<std::uintptr_t>(stack_);
-  return at >= low && at < low + stacks_.bytes();
-}
-
 } // namespace imbrex::emulate

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace imbrex::emulate {
@@ -44,8 +45,7 @@ public:
   void resume();
   /// Let `resume` return. From within the function.
   void stop();
-  /// Whether an address lies on this stack.
-  bool holds(const void *address) const;
+  std::span<const std::byte> stack() const { return {stack_, stacks_.bytes()}; }
 
 private:
   StackPool &stacks_;

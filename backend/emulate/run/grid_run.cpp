@@ -20,6 +20,19 @@ constexpr std::int64_t kTurnsBetweenPauses = 1024;
 
 thread_local Thread *running = nullptr;
 
+/// With the fiber that it runs on, as all threads of a run.
+struct FiberThread final : Thread {
+  FiberThread(GridRun &ofRun, ThreadBlock &ofBlock, ThreadId id, std::uint32_t warpSize,
+              StackPool &stacks, void (*function)(void *))
+      : Thread(ofRun, ofBlock, id, warpSize), fiber(stacks, function, static_cast<Thread *>(this)) {
+    stack = fiber.stack();
+  }
+
+  Fiber fiber;
+};
+
+Fiber &fiberOf(Thread &thread) { return static_cast<FiberThread &>(thread).fiber; }
+
 } // namespace
 
 Thread &currentThread() { return *running; }
@@ -58,11 +71,9 @@ std::unique_ptr<ThreadBlock> GridRun::makeBlock(std::uint32_t number) {
   // What nobody has written is a NaN, or -1: nothing that comes out right by chance.
   block->shared.resize(code_.sharedBytes, std::byte{0xff});
   block->written.resize(code_.sharedBytes);
-  for (std::uint32_t i = 0; i < code_.threads; ++i) {
-    auto &thread = block->threads.emplace_back(
-        std::make_unique<Thread>(*this, *block, ThreadId{number, i}, code_.warpSize));
-    thread->fiber = std::make_unique<Fiber>(*stacks_, &GridRun::runThread, thread.get());
-  }
+  for (std::uint32_t i = 0; i < code_.threads; ++i)
+    block->threads.push_back(std::make_unique<FiberThread>(
+        *this, *block, ThreadId{number, i}, code_.warpSize, *stacks_, &GridRun::runThread));
   return block;
 }
 
@@ -134,18 +145,18 @@ void GridRun::runWarp(ThreadBlock &block, std::uint32_t warp) {
     Thread &thread = *block.threads[first + lane];
     if (thread.state != ThreadState::Runnable) continue;
     running = &thread;
-    thread.fiber->resume();
+    fiberOf(thread).resume();
   }
   if (!isStopped_) settleWarp(block, warp);
 }
 
 // --- called by compiled code ---
 
-void GridRun::pause(Thread &thread) { thread.fiber->stop(); }
+void GridRun::pause(Thread &thread) { fiberOf(thread).stop(); }
 
 void GridRun::abandon(Thread &thread) {
   isStopped_ = true;
-  while (true) thread.fiber->stop();
+  while (true) fiberOf(thread).stop();
 }
 
 std::byte *GridRun::access(Thread &thread, std::uint64_t address, std::uint32_t site) {
@@ -156,7 +167,7 @@ std::byte *GridRun::access(Thread &thread, std::uint64_t address, std::uint32_t 
   }
   std::byte *pointer = memory_.access(thread, address, site);
   if (pointer == nullptr) abandon(thread);
-  if (launch_.options.counters != nullptr && !thread.fiber->holds(pointer))
+  if (launch_.options.counters != nullptr && !thread.ownsStackAt(pointer))
     recorder_.touch(thread, site, address, memory_.isShared(thread, address));
   return pointer;
 }

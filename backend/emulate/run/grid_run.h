@@ -6,6 +6,7 @@
 #include "backend/emulate/model/memory.h"
 #include "backend/emulate/options.h"
 #include "backend/emulate/run/amd_launch.h"
+#include "backend/emulate/run/fiber.h"
 
 #include <map>
 #include <random>
