@@ -3,10 +3,27 @@
 #include "runtime/aot/read_as.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace imbrex::aot {
 namespace {
+
+// As compiled functions of kernels read them (tables.h).
+static_assert(sizeof(void *) == kWordBytes);
+static_assert(offsetof(imbrex_memory, data) == 0);
+static_assert(offsetof(imbrex_memory, bytes) == kMemoryBytesPlace);
+static_assert(sizeof(imbrex_memory::bytes) == kWordBytes);
+static_assert(offsetof(imbrex_table, pointers) == 0);
+static_assert(offsetof(imbrex_table, count) == kTableCountPlace);
+static_assert(sizeof(imbrex_table::count) == kWordBytes);
+static_assert(offsetof(imbrex_table, promises) == kTablePromisesPlace);
+static_assert(sizeof(imbrex_table::promises) == sizeof(std::int32_t));
+static_assert(offsetof(imbrex_array, data) == 0);
+static_assert(offsetof(imbrex_array, extents) == kArrayExtentsPlace);
+static_assert(offsetof(imbrex_array, strides) == kArrayStridesPlace);
+static_assert(sizeof(imbrex_array::extents) == kMostAxes * kWordBytes);
+static_assert(sizeof(imbrex_array::strides) == kMostAxes * kWordBytes);
 
 /// The bits of a number, as they are passed.
 std::uint64_t bitsOf(const void *given, const ParameterRow &parameter) {

@@ -7,7 +7,7 @@
 namespace imbrex::archive {
 namespace {
 
-constexpr std::uint64_t kWord = 8; ///< Bytes.
+using aot::kWordBytes;
 
 /// As C passes a scalar: small floats by their bits, a bool as a byte.
 llvm::Type *passedAs(llvm::LLVMContext &context, const ir::Type &type) {
@@ -18,15 +18,13 @@ llvm::Type *passedAs(llvm::LLVMContext &context, const ir::Type &type) {
                                static_cast<unsigned>(std::max(8, ir::storageBits(type.element()))));
 }
 
-/// Where the words of an argument that has memory lie in what C passes for it (imbrex/aot.h), in
-/// bytes.
+/// Where the words of 64 bits of an argument that has memory lie in what C passes for it, in bytes.
 llvm::SmallVector<std::uint64_t, 11> placesOf(const ir::Type &type) {
-  constexpr std::uint64_t kExtents = kWord, kStrides = kExtents + kWord * aot::kMostAxes;
-  if (!type.isView()) return {0, kWord};
+  if (!type.isView()) return {0, type.isTable() ? aot::kTableCountPlace : aot::kMemoryBytesPlace};
   const auto rank = static_cast<std::size_t>(type.rank());
   llvm::SmallVector<std::uint64_t, 11> places{0};
-  for (const std::uint64_t first : {kExtents, kStrides})
-    for (std::size_t axis = 0; axis < rank; ++axis) places.push_back(first + axis * kWord);
+  for (const std::uint64_t first : {aot::kArrayExtentsPlace, aot::kArrayStridesPlace})
+    for (std::size_t axis = 0; axis < rank; ++axis) places.push_back(first + axis * kWordBytes);
   return places;
 }
 
@@ -147,19 +145,20 @@ private:
   void writeMemory(const ir::Type &type, llvm::Value *from) {
     const auto places = placesOf(type);
     for (std::size_t i = 0; i < places.size();) {
-      const bool areTwo = i + 1 < places.size() && places[i + 1] == places[i] + kWord;
+      const bool areTwo = i + 1 < places.size() && places[i + 1] == places[i] + kWordBytes;
       llvm::Type *one = builder_.getInt64Ty();
       llvm::Type *read = areTwo ? llvm::FixedVectorType::get(one, 2) : one;
       write(load(read, from, places[i]), areTwo ? 2 : 1);
       i += areTwo ? 2 : 1;
     }
     if (!type.isTable()) return;
-    constexpr std::uint64_t kPromises = 16; // of an imbrex_table
-    write(builder_.CreateZExt(load(builder_.getInt32Ty(), from, kPromises), builder_.getInt64Ty()));
+    write(builder_.CreateZExt(load(builder_.getInt32Ty(), from, aot::kTablePromisesPlace),
+                              builder_.getInt64Ty()));
   }
   llvm::Value *load(llvm::Type *type, llvm::Value *from, std::uint64_t place) {
     return builder_.CreateAlignedLoad(
-        type, builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from, place), llvm::Align(kWord));
+        type, builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from, place),
+        llvm::Align(kWordBytes));
   }
 
   /// As bind.cpp reads them: of a bool whatever is not 0 is true.
@@ -175,7 +174,7 @@ private:
   void write(llvm::Value *words, std::size_t count = 1) {
     builder_.CreateAlignedStore(words,
                                 builder_.CreateConstGEP1_64(builder_.getInt64Ty(), list_, written_),
-                                llvm::Align(kWord));
+                                llvm::Align(kWordBytes));
     written_ += count;
   }
 

@@ -97,6 +97,13 @@ constexpr std::size_t givenWords(Form form, std::size_t rank) {
 inline std::size_t givenWords(const ParameterRow &parameter) {
   return givenWords(parameter.form, parameter.rank);
 }
+/// Where these are in an imbrex_memory, an imbrex_table and an imbrex_array (imbrex/aot.h), in
+/// bytes. The address comes first in each; all are of 64 bits but the promises, of 32.
+inline constexpr std::size_t kWordBytes = 8;
+inline constexpr std::size_t kMemoryBytesPlace = kWordBytes;
+inline constexpr std::size_t kTableCountPlace = kWordBytes, kTablePromisesPlace = 2 * kWordBytes;
+inline constexpr std::size_t kArrayExtentsPlace = kWordBytes,
+                             kArrayStridesPlace = kArrayExtentsPlace + kWordBytes * kMostAxes;
 /// The words of all arguments are one behind the other, and zeros behind them: two are compared,
 /// and then four in each step.
 constexpr std::size_t paddedWords(std::size_t count) {
