@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/join_orders.h"
 
+#include "backend/passes/pipeline/agents.h"
 #include "backend/passes/pipeline/read_condition.h"
 #include "backend/passes/rewriting.h"
 #include "backend/schedule/program/channels.h"
@@ -131,7 +132,7 @@ public:
 
   schedule::Program run() {
     joined_.name = kernel_.name();
-    joined_.meetings.push_back({.name = "all", .parties = kAgents});
+    joined_.meetings.push_back(meetingOfAll());
     for (const auto &[loop, order] : orders_)
       if (!order.refills) addMemory(*loop, order.order);
     for (const auto &[loop, order] : orders_)
@@ -141,21 +142,18 @@ public:
       return !one.second.order.program.barriers.empty();
     };
     if (llvm::any_of(orders_, isOfRoles)) {
-      addRole("load", 1, RolePart::Loads);
-      addRole("compute", kAgents, RolePart::Computes);
+      addRole(kLoader, RolePart::Loads);
+      addRole(kComputers, RolePart::Computes);
     } else if (llvm::any_of(orders_, hasPhases)) {
-      addRole("first", 1, RolePart::All);
-      addRole("others", 1, RolePart::AllButBoxes);
+      addRole(kFirst, RolePart::All);
+      addRole(kOthers, RolePart::AllButBoxes);
     } else {
-      addRole("block", kAgents, RolePart::All);
+      addRole(kBlock, RolePart::All);
     }
     return std::move(joined_);
   }
 
 private:
-  // As many stand for all warps (read_schedule.h).
-  static constexpr std::int32_t kAgents = 2;
-
   /// As a kernel has it: each buffer and each barrier in a ring of its own.
   void addMemory(const Op &loop, const LoopOrder &order) {
     places_[&loop] = {joined_.buffers.size(), joined_.barriers.size()};
@@ -179,10 +177,10 @@ private:
     return schedule::RingId(number);
   }
 
-  void addRole(std::string_view name, std::int32_t warps, RolePart part) {
+  void addRole(const RoleAgents &who, RolePart part) {
     part_ = part;
     cursors_.clear();
-    joined_.roles.push_back({.name = std::string(name), .warps = warps});
+    joined_.roles.push_back(who.role());
     ScheduleOps ops = join(kernel_.body());
     joined_.roles.back().body = std::move(ops);
   }

@@ -1,6 +1,7 @@
 #include "backend/passes/pipeline/order_loop.h"
 
 #include "backend/ir/ring_bytes.h"
+#include "backend/passes/pipeline/agents.h"
 #include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/read_layout.h"
 #include "backend/passes/rewriting.h"
@@ -66,7 +67,7 @@ public:
       outer.body.push_back(std::move(loop));
       loop = std::move(outer);
     }
-    work.roles.push_back({.name = "block", .warps = agents()});
+    work.roles.push_back({.name = std::string(kBlock.name), .warps = agents()});
     work.roles.front().body.push_back(std::move(loop));
     return {.program = std::move(work), .trips = trips};
   }
@@ -223,8 +224,8 @@ private:
 /// Who loads, and who computes.
 schedule::RoleSplit loaderAndOthers(const schedule::Program &work) {
   schedule::RoleSplit split;
-  split.roles = {{.name = "load", .warps = 1},
-                 {.name = "compute", .warps = work.roles.front().warps}};
+  split.roles = {{.name = std::string(kLoader.name), .warps = kLoader.agents},
+                 {.name = std::string(kComputers.name), .warps = work.roles.front().warps}};
   schedule::forEachOp(work.roles.front().body, [&](const ScheduleOp &op) {
     if (!schedule::hasBody(op.kind))
       split.roleOf.push_back(op.kind == ScheduleOpKind::Copy ? 0 : 1);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/passes/pipeline/agents.h"
 #include "backend/passes/pipeline/read_schedule.h"
 
 #include <array>
@@ -9,9 +10,6 @@
 #include <tuple>
 
 namespace imbrex::passes::pipeline {
-
-/// Two agents stand for all threads, or for all that compute.
-inline constexpr std::int32_t kAgents = 2;
 
 /// What the ops of a kernel name in the program that is read off it: a ring, a buffer or a barrier
 /// for what kernels have one of, and for each role the cursors that go through them, and queues.

@@ -4,6 +4,7 @@
 #include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/ir/shared_tiles.h"
+#include "backend/passes/pipeline/agents.h"
 #include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/plan_turns.h"
 #include "backend/passes/pipeline/program_parts.h"
@@ -85,32 +86,32 @@ public:
   std::optional<KernelSchedule> run() {
     program_.name = kernel_.name();
     program_.where = kernel_.where();
-    program_.meetings.push_back({.name = "all", .parties = kAgents});
+    program_.meetings.push_back(meetingOfAll());
     for (const auto &op : kernel_.body().ops) {
       if (op->kind == OpKind::RingNew) parts_.addRing(*op);
       if (op->kind == OpKind::BarrierNew && !parts_.addBarriers(*op))
         unread(*op, "a phase of 'barrier.new' is over before all warps have arrived");
     }
     if (const Op *roles = rolesOf(kernel_)) {
-      readAs({.name = "load", .warps = 1}, roles->regions[0]);
-      readAs({.name = "compute", .warps = kAgents}, roles->regions[1]);
+      readAs(kLoader.role(), roles->regions[0]);
+      readAs(kComputers.role(), roles->regions[1]);
     } else if (const Op *half = firstOp(kernel_.body(), isMeetingOfHalf)) {
       if (firstOp(kernel_.body(), isByOneThread))
         unread(*half, "one thread loads for both halves of the warps");
       read_.areHalves = true;
       checkBetweenHalves();
-      readAs({.name = "first", .warps = 1}, kernel_.body());
+      readAs(kFirst.role(), kernel_.body());
       isOther_ = true;
-      readAs({.name = "second", .warps = 1}, kernel_.body());
+      readAs(kSecond.role(), kernel_.body());
       halveCosts();
     } else if (firstOp(kernel_.body(), isByOneThread)) {
       // The one that starts the loads does what the others do as well.
-      readAs({.name = "first", .warps = 1}, kernel_.body());
+      readAs(kFirst.role(), kernel_.body());
       isOther_ = true;
-      readAs({.name = "others", .warps = 1}, kernel_.body());
+      readAs(kOthers.role(), kernel_.body());
       halveCosts();
     } else {
-      readAs({.name = "block", .warps = kAgents}, kernel_.body());
+      readAs(kBlock.role(), kernel_.body());
       if (areApart(program_.roles.front().body)) takeOneAgent();
     }
     if (isUnread_) return std::nullopt;
