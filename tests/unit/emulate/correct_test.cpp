@@ -67,6 +67,17 @@ std::vector<Correct> correctKernels() {
 )" + kResult,
        .result = [](int, int) { return 7; },
        .amd = false},
+      {.what = "one of a thread's variables is written, whichever it is",
+       .body = R"(
+  %a = alloca i32, align 4
+  %b = alloca i32, align 4
+  %odd = trunc i32 %t to i1
+  %p = select i1 %odd, ptr %a, ptr %b
+  store volatile i32 3, ptr %p, align 4
+  %w = load volatile i32, ptr %p, align 4
+)" + kResult,
+       .result = [](int, int) { return 3; },
+       .amd = false},
       {"a loop with two barriers", R"(
   br label %loop
 loop:
