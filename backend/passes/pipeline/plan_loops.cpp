@@ -1,12 +1,12 @@
 #include "backend/passes/pipeline/plan_loops.h"
 
+#include "backend/analysis/names_in_products.h"
 #include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/box_layout.h"
 #include "backend/passes/pipeline/join_orders.h"
 #include "backend/passes/pipeline/plan_loop.h"
 #include "backend/passes/pipeline/plan_turns.h"
-#include "backend/passes/pipeline/read_in_place.h"
 #include "backend/passes/pipeline/refill_rings.h"
 #include "backend/passes/pipeline/stage_loads.h"
 #include "backend/passes/pipeline/why_no_loader.h"
@@ -229,7 +229,7 @@ private:
   void storeForProducts(LoopLoads &loads) {
     for (AheadLoad &load : loads.loads) {
       const ValueId tile = load.op->result();
-      const auto names = namesInProducts(kernel_, tile);
+      const auto names = analysis::namesInProducts(kernel_, tile);
       if (!names || !isFactor(*names) || sharesByte(kernel_.type(tile).element())) continue;
       TakenRoom taken = taken_;
       taken.inPlace.insert(names->begin(), names->end());

@@ -4,8 +4,6 @@
 
 namespace imbrex::passes::pipeline {
 
-using analysis::namesInProducts;
-
 /// Let products in a loop that was planned read its slots in place.
 ///
 ///   before                                   after
