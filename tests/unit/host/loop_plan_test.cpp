@@ -179,7 +179,7 @@ scalar constant
 scalar constant
 nest 16x16: keep constant
 for
-  whole dot, 32 trips as one, from zero
+  whole dot, 128 trips as one, from zero
 end
 nest 256: reduce sum
 scalar store
@@ -206,14 +206,37 @@ TEST_CASE("a product says what it reads by itself, keeps, and adds up") {
     return text.substr(text.find("whole"), text.find("\nend") - text.find("whole"));
   };
   CHECK(planned("%m, %k", "%k, %n") ==
-        "whole dot, reads 2 by itself, keeps panels, 4 trips as "
+        "whole dot, reads 2 by itself, keeps panels, 16 trips as "
         "one, of rows that adjoin, up to where both end, from zero, stores in the last trip");
   CHECK(planned("%n, %k", "%k, %m") ==
-        "whole dot, reads 2 by itself, 4 trips as one, of rows that adjoin, up to where both end, "
+        "whole dot, reads 2 by itself, 16 trips as one, of rows that adjoin, up to where both end, "
         "from zero, stores in the last trip");
-  CHECK(planned("%k, %m", "%k, %n") ==
-        "whole dot, reads 2 by itself, keeps panels, 4 trips as one, from zero, stores in the last "
-        "trip");
+  CHECK(
+      planned("%k, %m", "%k, %n") ==
+      "whole dot, reads 2 by itself, keeps panels, 16 trips as one, from zero, stores in the last "
+      "trip");
+}
+
+TEST_CASE("a run of trips is the deeper, the fewer columns it has") {
+  const auto trips = [](std::int64_t columns, std::int64_t depth) {
+    const std::string c = std::to_string(columns), k = std::to_string(depth);
+    const std::string text = planOf(
+        "  %zero = constant 0 : i32\n  %one = constant 1 : i32\n  %a = constant 1 : f32[16x" + k +
+        "]\n  %b = constant 1 : f32[" + k + "x" + c + "]\n  %first = constant 0 : f32[16x" + c +
+        "]\n  %sum = for %zero, %one, %one, %first (%k: i32, %acc: f32[16x" + c +
+        "]) {\n    %d = dot %a, %b, %acc : f32[16x" + c + "]\n    yield %d\n  } : f32[16x" + c +
+        "]\n  %all = reshape %sum : f32[" + std::to_string(16 * columns) +
+        "]\n  %t = reduce %all : f32\n  store %y, %t\n");
+    const std::string dot = "whole dot, ";
+    const size_t at = text.find(dot);
+    return at == std::string::npos ? 0 : std::atoll(text.c_str() + at + dot.size());
+  };
+  CHECK(trips(16, 128) == 16); // no deeper than 2048
+  CHECK(trips(64, 128) == 16);
+  CHECK(trips(128, 128) == 8); // half a MiB of f32
+  CHECK(trips(128, 512) == 2);
+  CHECK(trips(512, 128) == 4); // nor less deep than 512
+  CHECK(trips(128, 2048) == 0);
 }
 
 TEST_CASE("a product reads and stores matrices of boxes that have further axes of one index") {

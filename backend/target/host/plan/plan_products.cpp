@@ -11,9 +11,19 @@ namespace {
 using ir::OpKind;
 using ir::ValueId;
 
-// So many rows of b multiply the sums that are in registers before these are stored: then storing
-// and loading them does not show, and a panel of f32 is in the second-level cache.
-constexpr std::int64_t kDepth = 512;
+// So many elements of b multiply the sums that are in registers before these are stored: of f32
+// half a MiB of panels, which the second-level cache has room for. Storing and loading the sums
+// does not show then, and a's rows come from memory in pieces so long that waiting for the first
+// lines of each does not show either. Deeper runs gain nothing of few columns, and would want much
+// scratch where rows are copied; those of many columns are so deep at least.
+constexpr std::int64_t kRunElements = 128 << 10, kLeastDepth = 512, kMostDepth = 2048;
+
+/// How many trips that multiply a tile of b are one product at most.
+std::int64_t tripsTogether(const ir::Shape &b) {
+  const std::int64_t columns = b[b.rank() - 1];
+  const std::int64_t depth = std::clamp(kRunElements / columns, kLeastDepth, kMostDepth);
+  return std::max<std::int64_t>(1, depth / b[b.rank() - 2]);
+}
 
 class ProductPlanner {
 public:
@@ -61,8 +71,7 @@ private:
       if (!isProduct(step) || !isCarriedBy(*step.op, *loop.op)) continue;
       planStore(step, resultFor(*step.op, *loop.op), behind);
       const FactorInMemory *a = step.factorInMemory(0);
-      const ir::Shape &shape = kernel_.type(step.op->operand(1)).shape();
-      step.product.trips = std::max<std::int64_t>(1, kDepth / shape[shape.rank() - 2]);
+      step.product.trips = tripsTogether(kernel_.type(step.op->operand(1)).shape());
       step.product.adjoins =
           a != nullptr && isConstant(*a->box.access) && adjoinsAlongK(*a->box.access, *loop.op);
       if (!takeZeros(before, step.op->result())) continue;
