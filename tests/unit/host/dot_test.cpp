@@ -331,6 +331,30 @@ TEST_CASE("tf32 rounds operands to 10 bits, and the split precisions win most of
   CHECK(errorOf(ir::Precision::Bf16x3) > 1e-6);
 }
 
+TEST_CASE("columns of b are taken as panels where each row has four lines of them") {
+  const VectorUnit wide{512, 32};
+  const DotShape shape{.m = 64,
+                       .n = 128,
+                       .k = 32,
+                       .a = ElementKind::F32,
+                       .b = ElementKind::F32,
+                       .sum = ElementKind::F32};
+  const auto takes = [&](auto change) {
+    DotShape changed = shape;
+    change(changed);
+    return takesPanelsInPlace(changed, wide);
+  };
+  CHECK(takes([](DotShape &) {}));
+  CHECK(takes([](DotShape &s) { s.n = 64; }));
+  CHECK_FALSE(takes([](DotShape &s) { s.n = 32; }));
+  CHECK_FALSE(takes([](DotShape &s) { s.n = 112; })); // panels of 64 columns, and of 48
+  CHECK_FALSE(takes([](DotShape &s) { s.m = 8; }));   // of no panels
+  CHECK_FALSE(takes([](DotShape &s) { s.isTransposedB = true; }));
+  CHECK_FALSE(takes([](DotShape &s) { s.a = s.b = ElementKind::F16; }));
+  CHECK_FALSE(takes([](DotShape &s) { s.precision = ir::Precision::Tf32; }));
+  CHECK_FALSE(takesPanelsInPlace(shape, {256, 16}));
+}
+
 TEST_CASE("infinities pass through the split precisions") {
   for (const auto precision : {ir::Precision::Tf32x3, ir::Precision::Bf16x3}) {
     const DotShape shape{.m = 1,

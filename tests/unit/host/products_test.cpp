@@ -318,6 +318,50 @@ TEST_CASE("more trips than panels are kept for") {
   }
 }
 
+TEST_CASE("b is read in place where its rows are near") {
+  // Two panels of 64 columns with AVX-512; the third box of 32 ends with the view.
+  const LoopedProduct most{
+      .rows = 16, .columns = 128, .depth = 32, .m = 30, .n = 256, .k = 96, .high = 3, .first = 0};
+  const auto with = [&](auto change) {
+    LoopedProduct c = most;
+    change(c);
+    compare(c);
+  };
+  with([](LoopedProduct &) {});
+  with([](LoopedProduct &c) { c.first = 1; });
+  with([](LoopedProduct &c) { c.high = 5; });
+  with([](LoopedProduct &c) { c.low = -2; });
+  with([](LoopedProduct &c) { c.n = 200; }); // and columns of the second box with the view
+  for (const std::int64_t more : {-70, -40, -2, 2, 40}) {
+    CAPTURE(more);
+    with([&](LoopedProduct &c) { c.moreK = more; });
+    with([&](LoopedProduct &c) { c.moreK = more, c.low = -1, c.high = 4; });
+  }
+  for (const std::int64_t pad : {0, 1, 16, 200}) { // of which the last are far from each other
+    CAPTURE(pad);
+    with([&](LoopedProduct &c) { c.n = 240, c.padB = pad; });
+  }
+  for (const char *padding : {"value", "nan"}) {
+    with([&](LoopedProduct &c) { c.padding = padding, c.high = 4; });
+    with([&](LoopedProduct &c) { c.padding = padding, c.low = -1; });
+  }
+  with([](LoopedProduct &c) { c.m = 140, c.grid.extents = {9, 2, 1}; }); // by panels again
+  with([](LoopedProduct &c) { c.step = 2, c.high = 4; });
+  with([](LoopedProduct &c) { c.ofB = "%zero"; });
+  with([](LoopedProduct &c) { c.columnOf = "%t"; });
+  with([](LoopedProduct &c) { c.unitOfB = "elements", c.moreK = 40; });
+  with([](LoopedProduct &c) { c.unit = "elements", c.high = 96, c.step = 32; });
+  with([](LoopedProduct &c) { c.batch = 3, c.missing = 1; });
+  with([](LoopedProduct &c) { c.batch = 2, c.n = 128; });
+  with([](LoopedProduct &c) { c.heads = 2, c.n = 128, c.grid.extents[2] = 3; });
+  with([](LoopedProduct &c) {
+    c.isWritable = true, c.grid.extents = {1, 1, 1};
+    c.behind = "    %two = constant 2 : f32[32x128]\n    view.store %b, %two, %t, %n\n";
+  });
+  with([](LoopedProduct &c) { c.element = c.sum = "f64"; });
+  with([](LoopedProduct &c) { c.element = c.sum = "i32"; });
+}
+
 TEST_CASE("blocks that need other panels do not take the last one's") {
   // So many blocks that a thread has several in one go.
   compare({.rows = 16,

@@ -16,9 +16,10 @@
 ///                loads a few vectors of b and multiplies them with one broadcast element of a per
 ///                row.
 ///   panel        b is copied first, panel by panel: the columns of a micro-tile side by side for
-///                all of k. So the inner loop reads b in order, whatever b's row stride. A panel
-///                stays in the first-level cache while all rows of a pass over it; panels of deeper
-///                products do not, and a micro-tile's rows of a stay there while all panels pass.
+///                all of k; or read where it is, if its rows are near each other. So the inner loop
+///                reads b in order, whatever b's row stride. A panel stays in the first-level cache
+///                while all rows of a pass over it; panels of deeper products do not, and a
+///                micro-tile's rows of a stay there while all panels pass.
 ///   tile         one dot of Block IR, or the dots of several trips of a loop, which are then
 ///                *pieces* of one deeper product. The accumulator is read and written once.
 ///
@@ -41,15 +42,20 @@ struct DotShape {
 };
 
 /// A matrix in memory: element (i, j) of batch s is at data + s batchStride + i rowStride + j, in
-/// elements. Strides are i64 values. An f4e2m1 takes a byte here.
+/// elements. Strides are i64 values. An f4e2m1 takes a byte here. Of panels, whose columns side by
+/// side are those of a micro-tile, each panel begins `columnStride` a column behind the first.
 struct DotOperand {
   llvm::Value *data;
   llvm::Value *rowStride;
   llvm::Value *batchStride;
+  llvm::Value *columnStride = nullptr;
 };
 
 /// Whether the product is of panels; else of b itself.
 bool wantsPanels(const DotShape &shape, const VectorUnit &unit);
+/// Whether a product that wants panels takes columns of b itself for them just as well. They have
+/// a column stride of 1 then.
+bool takesPanelsInPlace(const DotShape &shape, const VectorUnit &unit);
 /// Whether the product is of copied rows; else of a itself, unless rows are copied all the same.
 bool wantsRows(const DotShape &shape, const VectorUnit &unit);
 /// How many steps of k it takes at a time; of a itself it takes whole ones.

@@ -108,6 +108,16 @@ bool wantsPanels(const DotShape &shape, const VectorUnit &unit) {
   return planDot(shape, unit).wantsPanels;
 }
 
+bool takesPanelsInPlace(const DotShape &shape, const VectorUnit &unit) {
+  // Four lines of the caches. Of narrower parts of rows more would meet in a set.
+  constexpr std::int64_t kLeastBytes = 256;
+  const DotPlan plan = planDot(shape, unit);
+  return plan.wantsPanels && !shape.isTransposedB && shape.b == shape.sum &&
+         shape.precision == ir::Precision::Ieee && plan.together == 1 &&
+         shape.n % plan.panelColumns() == 0 &&
+         plan.panelColumns() * plan.elementBytes >= kLeastBytes;
+}
+
 std::int64_t dotPanelBytes(const DotShape &shape, const VectorUnit &unit) {
   return shape.batch * planDot(shape, unit).bytesPanels();
 }
@@ -140,7 +150,10 @@ DotOperand DotLayout::rowsAt(Value *rows) {
 }
 
 DotOperand DotLayout::panelsAt(Value *panels) {
-  return {panels, nullptr, i64(plan_.bytesPanels() / plan_.elementBytes)};
+  return {.data = panels,
+          .rowStride = i64(plan_.panelColumns()),
+          .batchStride = i64(plan_.bytesPanels() / plan_.elementBytes),
+          .columnStride = i64(plan_.depth)};
 }
 
 void DotLayout::forEachMatrix(llvm::function_ref<void(Value *batch)> each) {
@@ -181,7 +194,7 @@ Value *DotLayout::rowOfPanel(Value *panel, Value *k, std::int64_t columns) {
 
 DotOperand DotLayout::atBatch(const DotOperand &operand, Value *batch, ElementKind kind) {
   return {at(operand.data, b_.CreateMul(batch, operand.batchStride), kind), operand.rowStride,
-          nullptr};
+          nullptr, operand.columnStride};
 }
 
 Value *DotLayout::at(Value *base, Value *elements, ElementKind kind) {
@@ -197,10 +210,13 @@ Value *DotLayout::partOfA(Value *rows, DotPart part) {
   return bytesInto(rows, i64((found - plan_.partsA.begin()) * plan_.bytesA));
 }
 
-Value *DotLayout::panelOf(Value *panels, DotPart part, Value *firstColumn) {
+Value *DotLayout::partOfB(Value *panels, DotPart part) {
   const auto found = std::ranges::find(plan_.partsB, part);
-  return at(bytesInto(panels, i64((found - plan_.partsB.begin()) * plan_.bytesB)),
-            b_.CreateMul(firstColumn, i64(plan_.depth)), shape_.sum);
+  return bytesInto(panels, i64((found - plan_.partsB.begin()) * plan_.bytesB));
+}
+
+Value *DotLayout::panelOf(Value *panels, DotPart part, Value *firstColumn) {
+  return at(partOfB(panels, part), b_.CreateMul(firstColumn, i64(plan_.depth)), shape_.sum);
 }
 
 Value *DotLayout::correctionsOf(Value *panels, Value *firstColumn) {

@@ -58,6 +58,7 @@ protected:
   llvm::Value *bytesInto(llvm::Value *memory, llvm::Value *bytes);
   llvm::Value *at(llvm::Value *base, llvm::Value *elements, ir::ElementKind kind);
   llvm::Value *partOfA(llvm::Value *rows, DotPart part);
+  llvm::Value *partOfB(llvm::Value *panels, DotPart part);
   /// Each panel is as wide as its columns, but the last may be short.
   llvm::Value *panelOf(llvm::Value *panels, DotPart part, llvm::Value *firstColumn);
   llvm::Value *rowOfPanel(llvm::Value *panel, llvm::Value *k, std::int64_t columns);

@@ -135,7 +135,10 @@ private:
   Value *rowOfB(const DotOperand &b, DotPart part, const Tile &tile, Value *k) {
     if (!plan_.wantsPanels)
       return at(at(b.data, tile.firstColumn, shape_.sum), b_.CreateMul(k, b.rowStride), shape_.sum);
-    return rowOfPanel(panelOf(b.data, part, tile.firstColumn), k, tile.columns);
+    Value *panel =
+        at(partOfB(b.data, part), b_.CreateMul(tile.firstColumn, b.columnStride), shape_.sum);
+    if (tile.columns < plan_.panelColumns()) return rowOfPanel(panel, k, tile.columns);
+    return at(panel, b_.CreateMul(k, b.rowStride), shape_.sum);
   }
 
   /// sums += column k of a times this row of b.

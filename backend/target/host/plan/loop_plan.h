@@ -88,6 +88,7 @@ struct ProductPlan {
   bool keepsPanels = false; // of b, for the blocks to come
   std::int64_t trips = 1;   // of the loop around, that may be one product
   bool adjoins = false;     // a of the next trip, in memory that nothing writes
+  bool adjoinsB = false;    // so does b
   /// Behind the ends of both factors along k there are zeros, which change no sums that begin with
   /// zero: a trip needs no more of k than one of them has. Their boxes begin at the same place.
   bool endsWithFactors = false;

@@ -72,8 +72,10 @@ private:
       planStore(step, resultFor(*step.op, *loop.op), behind);
       const FactorInMemory *a = step.factorInMemory(0);
       step.product.trips = tripsTogether(kernel_.type(step.op->operand(1)).shape());
-      step.product.adjoins =
-          a != nullptr && isConstant(*a->box.access) && adjoinsAlongK(*a->box.access, *loop.op);
+      step.product.adjoins = a != nullptr && adjoinsAlong(*a->box.access, a->box.column, *loop.op);
+      const FactorInMemory *b = step.factorInMemory(1);
+      step.product.adjoinsB =
+          b != nullptr && adjoinsAlong(*b->box.access, *b->box.depthOfB(), *loop.op);
       if (!takeZeros(before, step.op->result())) continue;
       step.product.endsWithFactors = step.product.adjoins && endAlike(step);
       step.product.start = Start::FirstTrip;
@@ -205,13 +207,15 @@ private:
            a->box.access->operand(1 + a->box.column) == b->box.access->operand(1 + *depthOfB);
   }
 
-  /// Whether the next trip's box has the columns behind this one's.
-  bool adjoinsAlongK(const ir::Op &load, const ir::Op &loop) const {
+  /// Whether nothing writes the box, and the next trip's is the one behind it along this axis.
+  bool adjoinsAlong(const ir::Op &load, size_t axis, const ir::Op &loop) const {
+    if (!isConstant(load)) return false;
     const auto moved = ValueSteps::alongTrips(kernel_, loop).ofLoad(load);
     if (!moved) return false;
     const ir::Shape &box = kernel_.type(load.result()).shape();
-    return moved->back() == box[box.rank() - 1] &&
-           llvm::all_of(llvm::drop_end(*moved), [](std::int64_t step) { return step == 0; });
+    for (size_t each = 0; each < moved->size(); ++each)
+      if ((*moved)[each] != (each == axis ? box[static_cast<std::int32_t>(each)] : 0)) return false;
+    return true;
   }
 
   LoopPlan &plan_;
