@@ -8,11 +8,16 @@
 namespace imbrex::driver::cuda_launch {
 
 /// CUlaunchAttributeID
-enum class AttributeId : std::int32_t { Cooperative = 2, Cluster = 4, Programmatic = 6 };
+enum class AttributeId : std::int32_t {
+  Ignore = 0,
+  Cooperative = 2,
+  Cluster = 4,
+  Programmatic = 6
+};
 
 /// CUlaunchAttribute: its value is a union, of a number or of three.
 struct alignas(8) Attribute {
-  AttributeId id{};
+  AttributeId id = AttributeId::Ignore;
   std::int32_t unused = 0;
   std::uint32_t value[16] = {};
 };
