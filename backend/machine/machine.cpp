@@ -28,12 +28,10 @@ constexpr AsyncCopies kEngine = [] {
 }();
 
 // The counter is never above 63, so that LLVM leaves out a wait until 63 are left.
-// They stall as loads do, which a thread trace of loads at random addresses on CDNA 3 shows at the
-// 24th, long before the counter is full; of CDNA 4 nobody has said otherwise.
 constexpr AsyncCopies kLoadsToLds = {.sizes = 16,
                                      .areInLaneOrder = true,
                                      .capacity = 62,
-                                     .stallsFrom = 24,
+                                     .stallsFrom = kLoadsBeforeStall,
                                      .latency = 700,
                                      .cacheBytesPerCycle = 64};
 

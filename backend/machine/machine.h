@@ -18,6 +18,11 @@ enum class Family : std::uint8_t {
   Amdgpu,
 };
 
+/// A warp that issues a load while so many of its own are in flight stalls: a thread trace of loads
+/// at random addresses on CDNA 3 shows it at the 24th, long before the counter is full; of CDNA 4
+/// nobody has said otherwise.
+inline constexpr std::int32_t kLoadsBeforeStall = 24;
+
 /// Copies from global into shared memory that a thread starts and waits for later, without the
 /// data passing through registers. A thread's copies end in the order in which they were started;
 /// it waits until at most so many are not done.
@@ -32,8 +37,8 @@ struct AsyncCopies {
   /// them take part. Else each thread names its own.
   bool areInLaneOrder = false;
   std::int32_t capacity = 0; ///< The most that may be left when it goes on.
-  std::int32_t stallsFrom =
-      0; ///< A warp with so many in flight stalls at the next one; 0: none does.
+  /// A warp with so many in flight stalls at the next one; 0: none does.
+  std::int32_t stallsFrom = 0;
   // For plans alone, and of machines without such copies as well:
   std::int32_t latency = 500;           ///< Cycles until one from memory lands.
   std::int32_t bytesPerCycle = 16;      ///< That memory gives one core,

@@ -49,11 +49,16 @@ F quotientBy(F reciprocal, F a, F b) {
   return fma(fma(q, b, -a), -reciprocal, q);
 }
 
-/// The size of a dividend, doubled, as an integer; less one for b > 0, so that 0 is as good as a
-/// large number. For b < 0 the zero's sign would be wrong.
+/// What is taken from the size of each dividend: one for b > 0, so that 0 is as good as a large
+/// number. For b < 0 the zero's sign would be wrong.
 template <class U>
-U sizeOfDividend(U a, U b) {
-  return (a << 1) - ((b >> 31) ^ U(1));
+U allowanceForZero(U b) {
+  return (b >> 31) ^ U(1);
+}
+/// The size of a dividend, doubled, as an integer, less that.
+template <class U>
+U sizeOfDividend(U a, U allowance) {
+  return (a << 1) - allowance;
 }
 template <class U>
 auto areLargeEnough(U leastSize) {

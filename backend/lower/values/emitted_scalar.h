@@ -8,7 +8,7 @@
 
 /// Numbers of a thread that write what is done with them: the vocabulary of backend/math (native.h)
 /// spoken in LLVM IR. A template of that folder, called with these, writes the instructions that
-/// compute it.
+/// compute it; of vectors, lane by lane.
 namespace imbrex::lower {
 
 template <class Scalar>
@@ -19,6 +19,12 @@ llvm::Type *typeOf(llvm::IRBuilder<> &b) {
   return b.getIntNTy(8 * sizeof(Scalar));
 }
 
+/// Of as many lanes as another.
+template <class Scalar>
+llvm::Type *typeLike(llvm::IRBuilder<> &b, llvm::Type *other) {
+  return other->getWithNewType(typeOf<Scalar>(b));
+}
+
 template <class Scalar>
 struct EmittedScalar {
   EmittedScalar(llvm::IRBuilder<> &builder, llvm::Value *number) : b(&builder), value(number) {}
@@ -27,12 +33,15 @@ struct EmittedScalar {
     requires std::is_arithmetic_v<Number>
   explicit EmittedScalar(Number number) : constant(static_cast<Scalar>(number)) {}
 
-  llvm::Value *in(llvm::IRBuilder<> &builder) const {
+  llvm::Value *in(llvm::IRBuilder<> &builder) const { return in(builder, builder.getInt1Ty()); }
+  /// A constant in as many lanes as another has.
+  llvm::Value *in(llvm::IRBuilder<> &builder, llvm::Type *other) const {
     if (value != nullptr) return value;
+    llvm::Type *type = typeLike<Scalar>(builder, other);
     if constexpr (std::is_floating_point_v<Scalar>)
-      return llvm::ConstantFP::get(typeOf<Scalar>(builder), static_cast<double>(constant));
+      return llvm::ConstantFP::get(type, static_cast<double>(constant));
     else
-      return llvm::ConstantInt::get(typeOf<Scalar>(builder), constant);
+      return llvm::ConstantInt::get(type, constant);
   }
 
   llvm::IRBuilder<> *b = nullptr;
@@ -45,8 +54,11 @@ template <class Result, class Emit, class Compute, class S, class... More>
 EmittedScalar<Result> emittedOrComputed(Emit emit, Compute compute, const EmittedScalar<S> &first,
                                         const EmittedScalar<More> &...more) {
   llvm::IRBuilder<> *b = first.b;
+  llvm::Value *known = first.value;
   ((b = b != nullptr ? b : more.b), ...);
-  if (b != nullptr) return {*b, emit(*b, first.in(*b), more.in(*b)...)};
+  ((known = known != nullptr ? known : more.value), ...);
+  if (b != nullptr)
+    return {*b, emit(*b, first.in(*b, known->getType()), more.in(*b, known->getType())...)};
   return EmittedScalar<Result>(compute(first.constant, more.constant...));
 }
 
@@ -128,7 +140,9 @@ EmittedScalar<S> select(const EmittedScalar<bool> &condition, const EmittedScala
 #define IMBREX_EMITTED(name, From, To, create)                                                     \
   inline EmittedScalar<To> name(const EmittedScalar<From> &x) {                                    \
     return emittedOrComputed<To>(                                                                  \
-        [](llvm::IRBuilder<> &b, llvm::Value *p) { return b.create(p, typeOf<To>(b)); },           \
+        [](llvm::IRBuilder<> &b, llvm::Value *p) {                                                 \
+          return b.create(p, typeLike<To>(b, p->getType()));                                       \
+        },                                                                                         \
         [](From p) { return math::name(p); }, x);                                                  \
   }
 IMBREX_EMITTED(bitsOf, float, std::uint32_t, CreateBitCast)

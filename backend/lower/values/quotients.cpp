@@ -97,9 +97,10 @@ private:
 
   Value *isInRange() {
     const Word divisorBits = bitsOf(single(divisor_));
+    const Word allowance = math::allowanceForZero(divisorBits);
     Value *least = nullptr, *largest = nullptr;
     for (Value *a : dividends_) {
-      Value *size = math::sizeOfDividend(bitsOf(single(a)), divisorBits).in(e_.b);
+      Value *size = math::sizeOfDividend(bitsOf(single(a)), allowance).in(e_.b);
       Value *magnitude = abs(single(a)).in(e_.b);
       least = least ? e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, least, size) : size;
       largest = largest ? emitElementwise(e_.b, ir::OpKind::Max, ir::ElementKind::F32,

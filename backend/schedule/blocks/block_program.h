@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/schedule/plan/counter_limits.h"
+#include "backend/machine/machine.h"
 #include "backend/support/result.h"
 #include "backend/support/text.h"
 
@@ -102,6 +102,17 @@ struct PipelineConfig {
   std::int32_t lgkmPerLoadA = 0;  ///< Entries that a fragment load makes; 0: not said.
   std::int32_t lgkmPerLoadB = 0;  ///< Of matrix B.
   bool minimalBarriers = false;   ///< A wait for a half's fragments may stand at its entry.
+};
+
+/// The largest counts that a wait can name, and the number of global loads from which on a warp
+/// stalls when it issues another.
+///
+/// Fields: 6 bits and 4 bits in the instruction s_waitcnt of CDNA (LLVM 22 assembles 63 and 15, and
+/// refuses 64 and 16).
+struct CounterLimits {
+  std::int64_t vm = 63;
+  std::int64_t lgkm = 15;
+  std::int64_t vmBeforeStall = machine::kLoadsBeforeStall;
 };
 
 /// The program's halves in order; none for a program without blocks. Refused: blocks that do not

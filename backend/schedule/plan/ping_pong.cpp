@@ -1,6 +1,6 @@
 #include "backend/schedule/plan/ping_pong.h"
 
-#include "backend/schedule/plan/counter_limits.h"
+#include "backend/machine/machine.h"
 #include "backend/schedule/program/attributes.h"
 #include "backend/support/text.h"
 #include "llvm/ADT/STLExtras.h"
@@ -294,9 +294,8 @@ std::string describe(const TurnLoop &loop, const PlacementSearch &search) {
   text += toText(search.safe) + " of " + toText(search.tried) +
           " placements are safe\nwaits: at least " + toText(leastOf(waitsAsked(loop, best))) +
           " entries are left, at most " + toText(mostInFlight(loop, best)) + " are in flight";
-  constexpr CounterLimits kLimits;
-  if (mostInFlight(loop, best) >= kLimits.vmBeforeStall)
-    text += ", where warps were seen to stall from " + toText(kLimits.vmBeforeStall) + " on";
+  if (mostInFlight(loop, best) >= machine::kLoadsBeforeStall)
+    text += ", where warps were seen to stall from " + toText(machine::kLoadsBeforeStall) + " on";
   return text;
 }
 

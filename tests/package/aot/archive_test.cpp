@@ -312,6 +312,19 @@ TEST_CASE("whole numbers need not divide for the code that assumes the rest") {
   }
 }
 
+TEST_CASE("code for what overlaps is not left out for code that nothing overlaps may run") {
+  // Neither the length of rows nor what overlaps makes a difference to it; how rows lie does.
+  const ir::Kernel kernel =
+      testing::parsedKernel("kernel @one(%y: view<i32, 2>) stage tiles {\n  %0 = program_id : i32\n"
+                            "  %1 = constant 1 : i32[1x1]\n  view.store %y, %1, %0, %0\n}");
+  Library library = libraryOf(kernel.clone());
+  Diagnostics diagnostics;
+  REQUIRE(compileLibrary(library, optionsFor({"gfx942"}), diagnostics));
+  analysis::Assumptions inPlace = analysis::withoutBoxes(analysis::usualAssumptions(kernel));
+  inPlace.areDisjoint = false;
+  CHECK(codeFor(inPlace, library).assumptions.of(0).hasUnitStride);
+}
+
 TEST_CASE("a kernel that asks for more than a launch has room for is refused") {
   std::string parameters;
   for (int i = 0; i < 33; ++i) parameters += (i == 0 ? "%p" : ", %p") + std::to_string(i) + ": i32";

@@ -1,5 +1,6 @@
 #include "tests/support/parsed_kernel.h"
 #include "tests/unit/host/launching.h"
+#include "tests/unit/math/quotient_cases.h"
 
 #include <doctest/doctest.h>
 
@@ -82,32 +83,14 @@ const std::vector<float> kEdges{0.0F,
 
 } // namespace
 
-namespace {
-
-/// Dividends from 2^23 on of which the quotient by this odd number of 24 bits is next to the middle
-/// between two numbers of f32: x 2^k = y m + d of an odd m of 25 bits and a small d.
-std::vector<float> hardDividends(std::uint64_t y) {
-  std::uint64_t inverse = y; // modulo 2^64, by Newton's method
-  for (int i = 0; i < 6; ++i) inverse *= 2 - y * inverse;
-  std::vector<float> all;
-  for (const int k : {24, 25})
-    for (int d = -9; d <= 9; d += 2) {
-      const std::uint64_t lowest = (-static_cast<std::uint64_t>(d) * inverse) & ((1ULL << k) - 1);
-      const std::uint64_t m = lowest | 1ULL << 24;
-      const std::uint64_t x = (y * m + static_cast<std::uint64_t>(d)) >> k;
-      if (x >> 23 == 1) all.push_back(static_cast<float>(x));
-    }
-  return all;
-}
-
-} // namespace
-
 TEST_CASE("quotients next to the middle between two numbers are rounded once") {
   std::mt19937 random(3);
   std::vector<float> x, y;
   for (int row = 0; row < 400; ++row) {
     const std::uint32_t divisor = 0x800001 | static_cast<std::uint32_t>(random() & 0x7fffff);
-    const std::vector<float> hard = hardDividends(divisor);
+    std::vector<float> hard;
+    quotients::forHardDividends(divisor, 24, quotients::nearestOf(24),
+                                [&](float dividend) { hard.push_back(dividend); });
     const int moved = static_cast<int>(random() % 40) - 20;
     y.push_back(std::ldexp(static_cast<float>(divisor), moved - 23));
     for (std::size_t i = 0; i < kDivided; ++i) x.push_back(hard[i % hard.size()]);

@@ -6,6 +6,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,14 @@ inline std::string codeOf(const ir::Kernel &kernel,
   std::string text;
   llvm::raw_string_ostream(text) << module;
   return text;
+}
+
+/// Few and small, so that their sums are exact.
+template <class T>
+std::vector<T> wholeNumbers(std::mt19937 &rng, std::int64_t count) {
+  std::vector<T> values(static_cast<size_t>(count));
+  for (T &value : values) value = static_cast<T>(static_cast<float>(rng() % 7) - 3);
+  return values;
 }
 
 } // namespace imbrex::host

@@ -34,9 +34,10 @@ inline float wideQuotientOf(float a, float b, bool fromUpper) {
 /// As code does it: in the range by the reciprocal, elsewhere in f64.
 inline float quotientOf(float a, float b) {
   const std::uint32_t bits = math::bitsOf(b);
-  const bool isInRange = math::isTameDivisor(bits) &&
-                         math::areLargeEnough(math::sizeOfDividend(math::bitsOf(a), bits)) &&
-                         math::areSmallEnough(math::abs(a));
+  const bool isInRange =
+      math::isTameDivisor(bits) &&
+      math::areLargeEnough(math::sizeOfDividend(math::bitsOf(a), math::allowanceForZero(bits))) &&
+      math::areSmallEnough(math::abs(a));
   if (!isInRange) return wideQuotientOf(a, b, (math::bitsOf(a) & 1) != 0);
   return math::quotientBy(math::reciprocalFrom(1 / b, b), a, b);
 }
@@ -48,12 +49,10 @@ inline std::uint32_t inverseOf(std::uint32_t odd) {
   return x;
 }
 
-/// The divisor `odd`, of `width` bits, with a reciprocal of it, under all dividends of 24 bits
-/// whose quotients are nearest to the middle between two floats: a 2^s = m odd + k, with m of 25
-/// bits and odd, and |k| at most `nearest`.
-inline void tryHardCases(std::uint32_t odd, int width, float reciprocal, int nearest,
-                         Tried &tried) {
-  const auto b = static_cast<float>(odd);
+/// All dividends of 24 bits whose quotients by the divisor `odd`, of `width` bits, are nearest to
+/// the middle between two floats: a 2^s = m odd + k, with m of 25 bits and odd, and |k| at most
+/// `nearest`.
+inline void forHardDividends(std::uint32_t odd, int width, int nearest, auto each) {
   const std::uint32_t inverse = inverseOf(odd);
   for (int shift = width; shift <= width + 1; ++shift)
     for (int k = -nearest | 1; k <= nearest; k += 2) {
@@ -62,11 +61,18 @@ inline void tryHardCases(std::uint32_t odd, int width, float reciprocal, int nea
       for (std::uint64_t m = first; m < 1U << 25; m += period) {
         if (m < 1U << 24) continue;
         const std::uint64_t a = (m * odd + static_cast<std::uint64_t>(std::int64_t{k})) >> shift;
-        if (a < 1U << 23 || a >= 1U << 24) continue;
-        const auto dividend = static_cast<float>(a);
-        tried.see(math::quotientBy(reciprocal, dividend, b) == dividend / b);
+        if (a >= 1U << 23 && a < 1U << 24) each(static_cast<float>(a));
       }
     }
+}
+
+/// With a reciprocal of the divisor.
+inline void tryHardCases(std::uint32_t odd, int width, float reciprocal, int nearest,
+                         Tried &tried) {
+  const auto b = static_cast<float>(odd);
+  forHardDividends(odd, width, nearest, [&](float dividend) {
+    tried.see(math::quotientBy(reciprocal, dividend, b) == dividend / b);
+  });
 }
 
 /// How far a quotient may be from the middle between two floats to go wrong, in units of the last

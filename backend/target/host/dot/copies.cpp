@@ -229,8 +229,7 @@ private:
   }
 
   /// `each(first, lanes)` for elements that are no whole vector: LLVM 22 has no code for nine of
-  /// bf16
-  /// ("Do not know how to soft promote this operator's operand", where AVX-512 BF16 is).
+  /// bf16 where AVX-512 BF16 is ("Do not know how to soft promote this operator's operand").
   void inPowersOfTwo(std::int64_t first, std::int64_t count,
                      llvm::function_ref<void(std::int64_t, std::int64_t)> each) {
     while (first < count) {

@@ -11,8 +11,7 @@
 ///
 ///   %v = view.load %k, %batch, %n, %0 : f32[1x64x128]
 ///   %r = reshape %v : f32[64x128]
-///   %b = permute %r [order = [1, 0]] : f32[128x64]     a factor: the transpose of rows along axis
-///   1
+///   %b = permute %r [order = [1, 0]] : f32[128x64]     a factor, the transpose of these rows
 namespace imbrex::host {
 
 struct MatrixBox {
