@@ -516,6 +516,7 @@ cuLaunchKernelEx(const imbrex::driver::cuda_launch::Config *config, void *kernel
   for (unsigned i = 0; i < config->attributeCount; ++i) {
     const auto &[id, unused, value] = config->attributes[i];
     switch (id) {
+    case Id::Ignore: break;
     case Id::Cooperative: asked.isCooperative = value[0] != 0; break;
     case Id::Programmatic: asked.isProgrammatic = value[0] != 0; break;
     case Id::Cluster: std::copy_n(value, 3, asked.cluster.begin()); break;
