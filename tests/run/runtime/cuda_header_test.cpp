@@ -89,7 +89,8 @@ TEST_CASE("a launch with attributes is told as cuda.h declares it") {
                 offsetof(CUlaunchAttributeValue, clusterDim.z) == 8 &&
                 offsetof(CUlaunchAttributeValue, programmaticStreamSerializationAllowed) == 0);
   using Id = own::AttributeId;
-  static_assert(static_cast<int>(Id::Cooperative) == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+  static_assert(static_cast<int>(Id::Ignore) == CU_LAUNCH_ATTRIBUTE_IGNORE &&
+                static_cast<int>(Id::Cooperative) == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
                 static_cast<int>(Id::Cluster) == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
                 static_cast<int>(Id::Programmatic) ==
                     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
