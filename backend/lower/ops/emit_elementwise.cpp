@@ -40,13 +40,18 @@ Value *emitNarrowed(Emitter &e, ir::OpKind kind, llvm::ArrayRef<Value *> operand
   return result->getType()->isIntegerTy(1) ? result : e.widened(result);
 }
 
-/// Whether a machine has instructions that compute it for two floats at once, and there are two.
-/// Those of bf16 are computed in f32.
+/// Whether two are computed at once: floats where a machine has instructions for two, and bf16,
+/// which are computed in f32, where it has none that rounds, so that two are put side by side for
+/// what one shift would take.
+bool arePaired(const Emitter &e, ElementKind element) {
+  const bool isBf16 = element == ElementKind::BF16;
+  return e.words.hasFloatPairs() ? isBf16 || element == ElementKind::F32
+                                 : isBf16 && !e.natives.rounds(element, "cast");
+}
+
 bool isPaired(const Emitter &e, const ir::Op &op) {
   constexpr std::array kPaired{ir::OpKind::Add, ir::OpKind::Sub, ir::OpKind::Mul, ir::OpKind::Fma};
-  const ElementKind element = e.type(op.result()).element();
-  return e.words.hasFloatPairs() && llvm::is_contained(kPaired, op.kind) &&
-         (element == ElementKind::F32 || element == ElementKind::BF16) &&
+  return llvm::is_contained(kPaired, op.kind) && arePaired(e, e.type(op.result()).element()) &&
          e.registerCount(op.result()) % 2 == 0;
 }
 
@@ -124,7 +129,9 @@ void emitCastOp(Emitter &e, const ir::Op &op) {
   const Registers &registers = e.registers(op.operand(0));
   const auto cast = [&](Value *x) { return emitCast(e.b, from, to, rounding, x, e.natives); };
   Registers results;
-  if (from == ElementKind::F32 && to == ElementKind::BF16 && e.words.hasFloatPairs() &&
+  constexpr std::int32_t kByte = 8;
+  const bool isExact = isInteger(from) && ir::info(from).bits <= kByte;
+  if (to == ElementKind::BF16 && (from == ElementKind::F32 || isExact) && arePaired(e, to) &&
       registers.size() % 2 == 0)
     for (std::size_t r = 0; r < registers.size(); r += 2)
       llvm::append_range(results, halvesOf(e.b, cast(pairOf(e, registers, r))));

@@ -15,19 +15,32 @@ llvm::Type *integersLike(Builder &b, Value *x) {
   return lanesLike(x->getType(), b.getIntNTy(x->getType()->getScalarSizeInBits()));
 }
 
-/// f32 to the upper half of its bits, half to even.
-Value *toBf16(Builder &b, Value *x) {
+/// f32 rounded so that the upper half of its bits is the bf16, half to even.
+Value *roundedToBf16(Builder &b, Value *x) {
   Value *bits = b.CreateBitCast(x, integersLike(b, x));
   Value *odd = b.CreateAnd(b.CreateLShr(bits, 16), numberLike(bits, 1));
   Value *rounded = b.CreateAdd(bits, b.CreateAdd(odd, numberLike(bits, 0x7fff)));
-  Value *chosen = b.CreateSelect(b.CreateFCmpUNO(x, x), numberLike(bits, 0x7fc00000), rounded);
-  // Of two the upper halves are side by side by one instruction, if nobody shifts each before.
-  const auto *pair = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-  if (pair && pair->getNumElements() == 2) {
-    llvm::Type *const halves = llvm::FixedVectorType::get(b.getInt16Ty(), 4);
-    return b.CreateShuffleVector(b.CreateBitCast(chosen, halves), {1, 3});
-  }
-  return b.CreateTrunc(b.CreateLShr(chosen, 16), lanesLike(x->getType(), b.getInt16Ty()));
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), numberLike(bits, 0x7fc00000), rounded);
+}
+
+bool isPair(const Value &x) {
+  const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(x.getType());
+  return vector && vector->getNumElements() == 2;
+}
+
+/// Of two they are side by side by one instruction, if nobody shifts each before.
+Value *upperHalf(Builder &b, Value *bits) {
+  if (!isPair(*bits))
+    return b.CreateTrunc(b.CreateLShr(bits, 16), lanesLike(bits->getType(), b.getInt16Ty()));
+  llvm::Type *const halves = llvm::FixedVectorType::get(b.getInt16Ty(), 4);
+  return b.CreateShuffleVector(b.CreateBitCast(bits, halves), {1, 3});
+}
+
+/// Each of two is rounded by itself: of a vector, GPUs take out the odd bit by two instructions.
+Value *toBf16(Builder &b, Value *x) {
+  if (!isPair(*x)) return upperHalf(b, roundedToBf16(b, x));
+  const auto [low, high] = halvesOf(b, x);
+  return upperHalf(b, vectorOf(b, {roundedToBf16(b, low), roundedToBf16(b, high)}));
 }
 
 /// f64 to f32 so that a later rounding to f16 or bf16 is the only one: what is lost leaves an odd
@@ -153,8 +166,7 @@ Value *fromShortInteger(Builder &b, ElementKind from, ElementKind to, ir::Roundi
   constexpr std::int32_t kByte = 8;
   if (to != ElementKind::BF16 || info(from).bits > kByte)
     return emitCast(b, ElementKind::F32, to, rounding, exact, natives);
-  Value *bits = b.CreateBitCast(exact, integersLike(b, exact));
-  return b.CreateTrunc(b.CreateLShr(bits, 16), lanesLike(bits->getType(), b.getInt16Ty()));
+  return upperHalf(b, b.CreateBitCast(exact, integersLike(b, exact)));
 }
 
 Value *integerToFloat(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding, Value *x,
