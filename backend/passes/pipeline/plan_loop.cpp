@@ -192,10 +192,14 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const T
     if (op.kind == OpKind::BarrierNew)
       rings += op.attrs<BarrierAttrs>().slots * machine::kBarrierBytes;
   });
-  const std::int64_t most =
-      std::min(limit / kLargestShare, std::int64_t{machine.staticSharedMemoryBytes});
-  if (exchange > 0) exchange = std::max(least, std::min(exchange, most));
-  return {.bytes = limit - exchange - rings, .limit = limit, .exchange = exchange};
+  // Lowering takes no more (Emitter::scratchBytes).
+  const std::int64_t wanted = std::min<std::int64_t>(exchange, machine.staticSharedMemoryBytes);
+  const std::int64_t share =
+      exchange > 0 ? std::max(least, std::min(wanted, limit / kLargestShare)) : 0;
+  return {.bytes = limit - share - rings,
+          .limit = limit,
+          .exchange = share,
+          .wantedExchange = std::max(wanted, share)};
 }
 
 std::int64_t bytesOf(const Kernel &kernel, const LoopLoads &loads, const LoopChoice &choice,

@@ -20,9 +20,10 @@ struct TakenRoom {
 
 /// The room that a block has for rings.
 struct RingRoom {
-  std::int64_t bytes;    ///< For rings: what is left of
-  std::int64_t limit;    ///< what a block may use, after
-  std::int64_t exchange; ///< what lowering takes to move tiles between threads.
+  std::int64_t bytes;          ///< For rings: what is left of
+  std::int64_t limit;          ///< what a block may use, after
+  std::int64_t exchange;       ///< what lowering takes to move tiles between threads, at least; and
+  std::int64_t wantedExchange; ///< where there is room to move each at once.
   std::int32_t slots = ir::ForAttrs::kMostSlots; ///< Of each ring at most.
 };
 RingRoom ringRoom(const ir::Kernel &kernel, const machine::Machine &machine,
