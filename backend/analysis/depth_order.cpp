@@ -41,19 +41,23 @@ DepthOrder sideBySide(const LinearLayout &places, Dim axis, std::int32_t besides
 std::optional<DepthOrder> orderAsHeld(const LinearLayout &places, const LinearLayout &held,
                                       Dim axis) {
   constexpr std::int64_t kOpen = -1;
-  DepthOrder order(static_cast<std::size_t>(places.outputBits(axis)), kOpen);
+  DepthOrder order(static_cast<std::size_t>(places.outputBits(axis)), kOpen), last;
   for (const auto [wanted, has] :
        llvm::zip_equal(places.columns(Dim::Lane), held.columns(Dim::Lane))) {
     const Bits place = places.outputPart(wanted, axis), depth = held.outputPart(has, axis);
-    if ((place == 0) != (depth == 0)) return std::nullopt;
-    if (place != 0) order[static_cast<std::size_t>(llvm::Log2_64(place))] = llvm::Log2_64(depth);
+    if (place != 0 && depth == 0) return std::nullopt;
+    if (place != 0)
+      order[static_cast<std::size_t>(llvm::Log2_64(place))] = llvm::Log2_64(depth);
+    else if (depth != 0)
+      last.push_back(llvm::Log2_64(depth));
   }
-  std::int64_t next = 0;
-  for (std::int64_t &bit : order) {
-    if (bit != kOpen) continue;
-    while (llvm::is_contained(order, next)) ++next;
-    bit = next;
-  }
+  DepthOrder others;
+  for (std::int64_t bit = 0; bit < std::ssize(order); ++bit)
+    if (!llvm::is_contained(order, bit) && !llvm::is_contained(last, bit)) others.push_back(bit);
+  others.append(last);
+  const auto *next = others.begin();
+  for (std::int64_t &bit : order)
+    if (bit == kOpen) bit = *next++;
   return order;
 }
 

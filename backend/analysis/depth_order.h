@@ -21,6 +21,9 @@ DepthOrder sideBySide(const layout::LinearLayout &places, layout::Dim axis, std:
 
 /// The order in which the lanes want of k, which lies along the axis, what they have of a tile that
 /// is held so; none where they have no bits of it. `places` has the instruction's own order.
+///
+/// Where lanes want all of an instruction's k but hold a part, the order has what their registers
+/// tell apart first, so that registers cross lanes whole.
 std::optional<DepthOrder> orderAsHeld(const layout::LinearLayout &places,
                                       const layout::LinearLayout &held, layout::Dim axis);
 

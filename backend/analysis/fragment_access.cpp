@@ -1,6 +1,7 @@
 #include "backend/analysis/fragment_access.h"
 
 #include "backend/layout/algebra.h"
+#include "backend/layout/conversion.h"
 #include "backend/layout/matrix_stores.h"
 #include "backend/layout/slot_layout.h"
 #include "llvm/ADT/STLExtras.h"
@@ -154,6 +155,30 @@ bool haveWholeRegisters(const FragmentReads &reads, const layout::RegisterVector
     if (number != first + i % together || first % together != 0) return false;
   }
   return true;
+}
+
+std::optional<std::int64_t> exchangeWeight(const LinearLayout &held, const LinearLayout &places,
+                                           std::int32_t elementBits,
+                                           const machine::Machine &machine) {
+  if (!machine::exchangesRegisters(machine)) return std::nullopt;
+  const layout::ConversionPlan plan = layout::planConversion(held, places);
+  const auto isNoXor = [](const layout::ConversionStep &step) {
+    const auto *shuffle = std::get_if<layout::ShuffleStep>(&step);
+    return shuffle && !shuffle->isXor;
+  };
+  if (plan.kind != layout::ConversionKind::Shuffles || llvm::any_of(plan.steps, isNoXor))
+    return std::nullopt;
+  // Small elements cross lanes in words, which are put together where they do not lie so behind.
+  const auto word = layout::wordRegister(held, places);
+  const std::int64_t together = word ? elementsTogether(elementBits) : 1;
+  const layout::StepCounts counts = layout::countSteps(plan.steps);
+  const std::int64_t elements = std::int64_t{1} << places.inputBits(Dim::Register),
+                     steps = (counts.shuffles + counts.selects) / together;
+  // A word is stored and loaded by shared memory.
+  constexpr std::int64_t kMostSteps = 2;
+  if (steps > kMostSteps * elements / together) return std::nullopt;
+  const std::int64_t moved = together == 1 || word->wanted == 0 ? 0 : elements;
+  return 2 * (steps + moved);
 }
 
 bool areSideBySide(const FragmentReads &reads, const layout::RegisterVectors &vectors) {

@@ -88,6 +88,15 @@ PlacedTiles storedTiles(const layout::LinearLayout &held, const layout::LinearLa
 FragmentPlan planSlab(const layout::LinearLayout &held, const FragmentReads &reads,
                       std::int32_t elementBits, const machine::Machine &machine);
 
+/// What it takes to bring an operand from threads that hold it so to those that want it in
+/// `places`, as FragmentReads::places, by exchanges of registers within warps, which pass through
+/// no shared memory and need no meeting; as other weights. Nothing where warps lack elements, or
+/// the machine has no such instructions.
+std::optional<std::int64_t> exchangeWeight(const layout::LinearLayout &held,
+                                           const layout::LinearLayout &places,
+                                           std::int32_t elementBits,
+                                           const machine::Machine &machine);
+
 /// Whether the registers of a fragment, which an instruction takes side by side, come so from
 /// vectors, as far as these reach.
 bool areSideBySide(const FragmentReads &reads, const layout::RegisterVectors &vectors);

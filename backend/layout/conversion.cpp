@@ -371,13 +371,20 @@ std::optional<std::int32_t> deciderOf(const LinearLayout &layout, Bits output) {
 
 } // namespace
 
-std::optional<CommonRegister> commonRegister(const LinearLayout &from, const LinearLayout &wanted) {
+std::vector<CommonRegister> commonRegisters(const LinearLayout &from, const LinearLayout &wanted) {
+  std::vector<CommonRegister> all;
   for (std::int32_t bit = from.outputBits(); bit-- > 0;) {
     const Bits output = Bits{1} << bit;
     const auto before = deciderOf(from, output), behind = deciderOf(wanted, output);
-    if (before && behind) return CommonRegister{output, *before, *behind};
+    if (before && behind) all.push_back({output, *before, *behind});
   }
-  return std::nullopt;
+  return all;
+}
+
+std::optional<CommonRegister> wordRegister(const LinearLayout &from, const LinearLayout &wanted) {
+  const std::vector<CommonRegister> all = commonRegisters(from, wanted);
+  if (all.empty()) return std::nullopt;
+  return *llvm::min_element(all, [](const auto &a, const auto &b) { return a.wanted < b.wanted; });
 }
 
 LinearLayout withoutCommonRegister(const LinearLayout &layout, Bits output, std::int32_t bit) {

@@ -83,8 +83,11 @@ struct CommonRegister {
   Bits output; ///< The bit.
   std::int32_t from, wanted;
 };
-/// The highest such bit; nothing where there is none.
-std::optional<CommonRegister> commonRegister(const LinearLayout &from, const LinearLayout &wanted);
+/// All such bits, the highest first.
+std::vector<CommonRegister> commonRegisters(const LinearLayout &from, const LinearLayout &wanted);
+/// The one whose two elements, where they are small, had best cross lanes together, in a word: that
+/// which the lowest register decides behind. Nothing where there is none.
+std::optional<CommonRegister> wordRegister(const LinearLayout &from, const LinearLayout &wanted);
 /// A layout of one half, without the bit and the register that decides it.
 LinearLayout withoutCommonRegister(const LinearLayout &layout, Bits output, std::int32_t bit);
 

@@ -76,6 +76,11 @@ bool lists(std::string_view column, std::string_view mnemonic) {
   return column.find(" " + std::string(mnemonic) + " ") != std::string_view::npos;
 }
 
+bool exchangesRegisters(const Machine &machine) {
+  constexpr std::int32_t kLanesOfRdna = 32;
+  return machine.family == Family::Amdgpu && machine.warpSize == kLanesOfRdna;
+}
+
 bool mayBeApart(const Machine &machine) {
   constexpr std::int32_t kLanesOfCdna = 64;
   return machine.family == Family::Amdgpu && machine.warpSize == kLanesOfCdna;

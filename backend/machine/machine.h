@@ -104,6 +104,11 @@ struct Machine {
 /// Whether a column of mnemonics between spaces has this one.
 bool lists(std::string_view column, std::string_view mnemonic);
 
+/// Whether an ordinary instruction brings each lane a register of the lane whose number differs by
+/// any one mask: by DPP or v_permlanex16 on AMD's waves of 32 (RDNA 3 ISA, "Data Parallel
+/// Processing" and "V_PERMLANEX16_B32").
+bool exchangesRegisters(const Machine &machine);
+
 /// Whether warps of a block may meet each at another meeting: AMD's waves of 64 count at an
 /// s_barrier wherever in the code that is (CDNA 3 ISA, "S_BARRIER").
 bool mayBeApart(const Machine &machine);

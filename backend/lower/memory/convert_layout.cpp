@@ -6,6 +6,7 @@
 #include "backend/lower/memory/global_access.h"
 #include "backend/lower/memory/slot_address.h"
 #include "backend/lower/values/arithmetic.h"
+#include "backend/support/check.h"
 
 /// Carries out the plans of backend/layout: how a tile gets from the threads that hold it to those
 /// that want it.
@@ -63,6 +64,52 @@ public:
 private:
   Emitter &e_;
 };
+
+/// Where two halves of a tile are told apart by one bit of registers alone: the number of a
+/// register of one half, from its number within that.
+std::size_t withHalf(std::size_t number, std::int32_t bit, std::size_t half) {
+  const std::size_t low = number & ((std::size_t{1} << bit) - 1);
+  return (number ^ low) << 1 | half << bit | low;
+}
+
+Registers crossLanes(Emitter &e, Registers registers, const layout::LinearLayout &from,
+                     const layout::LinearLayout &wanted);
+
+/// Two elements in a word of twice their bits.
+Registers crossLanesInPairs(Emitter &e, const Registers &registers,
+                            const layout::LinearLayout &from, const layout::LinearLayout &wanted,
+                            const layout::CommonRegister &pair) {
+  llvm::Type *const element = registers[0]->getType();
+  llvm::Type *const two = llvm::FixedVectorType::get(element, 2);
+  llvm::Type *const word = e.b.getIntNTy(2 * element->getScalarSizeInBits());
+  Registers words;
+  for (std::size_t r = 0; r < registers.size() / 2; ++r)
+    words.push_back(e.b.CreateBitCast(
+        vectorOf(e.b, {registers[withHalf(r, pair.from, 0)], registers[withHalf(r, pair.from, 1)]}),
+        word));
+  const Registers crossed =
+      crossLanes(e, std::move(words), withoutCommonRegister(from, pair.output, pair.from),
+                 withoutCommonRegister(wanted, pair.output, pair.wanted));
+  Registers converted(2 * crossed.size());
+  for (std::size_t r = 0; r < crossed.size(); ++r) {
+    const auto halves = halvesOf(e.b, e.b.CreateBitCast(crossed[r], two));
+    for (const std::size_t half : {0, 1}) converted[withHalf(r, pair.wanted, half)] = halves[half];
+  }
+  return converted;
+}
+
+/// Within warps; small elements in words, as far as registers tell them apart before and behind.
+Registers crossLanes(Emitter &e, Registers registers, const layout::LinearLayout &from,
+                     const layout::LinearLayout &wanted) {
+  const unsigned bits = registers[0]->getType()->getScalarSizeInBits();
+  if (const auto pair = wordRegister(from, wanted); pair && (bits == 8 || bits == 16))
+    return crossLanesInPairs(e, registers, from, wanted, *pair);
+  const auto steps = planWithinWarps(from, wanted);
+  IMBREX_CHECK(steps, "a warp lacks a part of what it had all of");
+  for (const layout::ConversionStep &step : *steps)
+    registers = std::visit([&](const auto &s) { return StepEmitter(e)(s, registers); }, step);
+  return registers;
+}
 
 /// The vectors of a thread and where each lies, of elements of so many bytes.
 template <class Each>
@@ -147,17 +194,13 @@ Registers convertHalves(Emitter &e, const RegisterTile &tile, const layout::Line
                         const layout::CommonRegister &cut) {
   const layout::LinearLayout from = withoutCommonRegister(tile.layout, cut.output, cut.from),
                              to = withoutCommonRegister(wanted, cut.output, cut.wanted);
-  const auto with = [](std::size_t number, std::int32_t bit, std::size_t half) {
-    const std::size_t low = number & ((std::size_t{1} << bit) - 1);
-    return (number ^ low) << 1 | half << bit | low;
-  };
   Registers converted(std::size_t{2} << to.inputBits(Dim::Register));
   for (const std::size_t half : {0, 1}) {
     Registers held;
     for (std::size_t r = 0; r < tile.registers.size() / 2; ++r)
-      held.push_back(tile.registers[with(r, cut.from, half)]);
+      held.push_back(tile.registers[withHalf(r, cut.from, half)]);
     const Registers got = convert(e, {tile.type, from, std::move(held)}, to);
-    for (std::size_t r = 0; r < got.size(); ++r) converted[with(r, cut.wanted, half)] = got[r];
+    for (std::size_t r = 0; r < got.size(); ++r) converted[withHalf(r, cut.wanted, half)] = got[r];
   }
   return converted;
 }
@@ -166,6 +209,8 @@ Registers convertHalves(Emitter &e, const RegisterTile &tile, const layout::Line
 
 Registers convert(Emitter &e, const RegisterTile &tile, const layout::LinearLayout &wanted) {
   const layout::ConversionPlan plan = planConversion(tile.layout, wanted);
+  if (plan.kind == layout::ConversionKind::Shuffles)
+    return crossLanes(e, tile.registers, tile.layout, wanted);
   if (plan.kind != layout::ConversionKind::Shared) {
     Registers registers = tile.registers;
     for (const layout::ConversionStep &step : plan.steps)
@@ -177,8 +222,9 @@ Registers convert(Emitter &e, const RegisterTile &tile, const layout::LinearLayo
   if (!isSurjective(wanted)) return exchange(e, tile, wanted, 0);
   // The plan is for all of a tile that fits.
   if (bytes << tile.layout.outputBits() > e.scratchBytes()) {
-    const auto cut = layout::commonRegister(tile.layout, wanted);
-    return cut ? convertHalves(e, tile, wanted, *cut) : exchange(e, tile, wanted, 0);
+    const auto cuts = layout::commonRegisters(tile.layout, wanted);
+    return cuts.empty() ? exchange(e, tile, wanted, 0)
+                        : convertHalves(e, tile, wanted, cuts.front());
   }
   const layout::SharedConversion shared = planSharedConversion(
       tile.layout, wanted, static_cast<std::int32_t>(bytes), sharedMemoryOf(machine));

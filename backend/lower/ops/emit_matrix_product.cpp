@@ -257,13 +257,18 @@ private:
     return {order.begin(), order.begin() + changed};
   }
 
-  /// Of a tile whose registers are in the threads that want them; null of others.
+  /// Of a tile whose registers are in the threads that want them, or come to them within warps;
+  /// null of others.
   std::unique_ptr<FragmentSource> taken(std::size_t i, std::int32_t depthBits) {
     const ir::ValueId tile = op_.operand(i);
-    const layout::LinearLayout wanted = reads(i, depthBits).places;
-    if (!staysInThreads(planConversion(e_.layoutOf(tile), wanted))) return nullptr;
+    const layout::LinearLayout &held = e_.layoutOf(tile);
+    const analysis::FragmentReads wanted = reads(i, depthBits);
+    if (!staysInThreads(planConversion(held, wanted.places)) &&
+        !analysis::exchangeWeight(held, wanted.places, ir::storageBits(e_.type(tile).element()),
+                                  e_.words.machine()))
+      return nullptr;
     auto own = source(i, depthBits);
-    own->takeFrom(convert(e_, {e_.type(tile), e_.layoutOf(tile), e_.registers(tile)}, wanted));
+    own->takeFrom(convert(e_, {e_.type(tile), held, e_.registers(tile)}, wanted.places));
     return own;
   }
 

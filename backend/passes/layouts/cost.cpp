@@ -170,9 +170,11 @@ Cost slotReadCost(const AccessShape &filled, const LinearLayout &wanted) {
 
 Cost fragmentsCost(const Fragments &fragments, const Type &type, const LinearLayout &held) {
   if (areHeld(fragments, held)) return 0;
+  const auto words = std::max(wordsOf(type, held), wordsOf(type, fragments.places));
+  if (comeWithinWarps(fragments, held, static_cast<std::int32_t>(bitsHeld(type))))
+    return static_cast<Cost>(words) * kShuffle;
   if (!fragments.areTransposed && !haveWordsTogether(type, held, fragments.places))
     return costInPieces(type, held, fragments.places);
-  const auto words = std::max(wordsOf(type, held), wordsOf(type, fragments.places));
   return kSharedRound + static_cast<Cost>(words) * kSharedWord;
 }
 

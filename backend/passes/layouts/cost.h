@@ -55,8 +55,8 @@ Cost slabsCost(const layout::LinearLayout &layout, std::int32_t axis, std::int64
 /// Of reading a tile from a slot of shared memory that is filled so, by threads that want it so.
 Cost slotReadCost(const AccessShape &filled, const layout::LinearLayout &wanted);
 
-/// Of bringing an operand that is held so to its fragments: nothing where they are, else a round
-/// through shared memory.
+/// Of bringing an operand that is held so to its fragments: nothing where they are, else exchanges
+/// within warps, or a round through shared memory.
 Cost fragmentsCost(const Fragments &fragments, const ir::Type &type,
                    const layout::LinearLayout &held);
 

@@ -1,5 +1,6 @@
 #include "backend/passes/layouts/fragments.h"
 
+#include "backend/analysis/fragment_access.h"
 #include "backend/analysis/operand_sources.h"
 #include "backend/ir/products.h"
 #include "backend/layout/bank_conflicts.h"
@@ -45,17 +46,36 @@ Fragments fragmentsOf(const Kernel &kernel, const Op &dot, std::size_t operand,
                     analysis::freeDepthBits(tile.shape()[axis]) == bits &&
                     bits >= analysis::depthBitsOf(unit),
       .areTransposed = readsColumns(machine.matrixLoads, storageBits(tile.element())),
-      .keepsOrder =
-          operand < 2 && readsRows(machine.matrixLoads, kernel, dot.operand(1 - operand))};
+      .keepsOrder = operand < 2 && readsRows(machine.matrixLoads, kernel, dot.operand(1 - operand)),
+      .machine = &machine};
 }
 
-bool areHeld(const Fragments &fragments, const LinearLayout &held) {
-  if (conversionPath(held, fragments.places) == ConversionPath::Stay) return true;
+namespace {
+
+/// Whether it is so of the places in the unit's own order of k, or in the order that is held.
+bool inAnOrder(const Fragments &fragments, const LinearLayout &held,
+               llvm::function_ref<bool(const LinearLayout &places)> isSo) {
+  if (isSo(fragments.places)) return true;
   if (!fragments.isAnyOrder) return false;
   const Dim axis = layout::axisDim(fragments.axis);
   const auto order = analysis::orderAsHeld(fragments.places, held, axis);
-  return order && conversionPath(held, analysis::reordered(fragments.places, axis, *order)) ==
-                      ConversionPath::Stay;
+  return order && isSo(analysis::reordered(fragments.places, axis, *order));
+}
+
+} // namespace
+
+bool areHeld(const Fragments &fragments, const LinearLayout &held) {
+  return inAnOrder(fragments, held, [&](const LinearLayout &places) {
+    return conversionPath(held, places) == ConversionPath::Stay;
+  });
+}
+
+bool comeWithinWarps(const Fragments &fragments, const LinearLayout &held,
+                     std::int32_t elementBits) {
+  return inAnOrder(fragments, held, [&](const LinearLayout &places) {
+    return conversionPath(held, places) == ConversionPath::Shuffle &&
+           analysis::exchangeWeight(held, places, elementBits, *fragments.machine);
+  });
 }
 
 LinearLayout computedLayout(const Kernel &kernel, const Op &dot, const Fragments &fragments) {

@@ -18,6 +18,7 @@ struct Fragments {
   /// Whether the other operand is read in place, by rows of matrices, into the registers that an
   /// instruction wants; in another order of k these would have to be moved.
   bool keepsOrder;
+  const machine::Machine *machine;
   friend bool operator==(const Fragments &, const Fragments &) = default;
 };
 /// `sums`: how the result lies, or will.
@@ -26,6 +27,11 @@ Fragments fragmentsOf(const ir::Kernel &kernel, const ir::Op &dot, std::size_t o
 
 /// Whether every thread has its fragments in a tile that is held so.
 bool areHeld(const Fragments &fragments, const layout::LinearLayout &held);
+
+/// Whether warps alone bring them there from a tile of such elements that is held so, by exchanges
+/// of registers.
+bool comeWithinWarps(const Fragments &fragments, const layout::LinearLayout &held,
+                     std::int32_t elementBits);
 
 /// The layout in which an operand had best be computed: as the unit wants it, with k counted so
 /// that a thread has 16 bytes side by side of what both operands are computed from; but in the

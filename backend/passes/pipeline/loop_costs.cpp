@@ -1,6 +1,6 @@
 #include "backend/passes/pipeline/loop_costs.h"
 
-#include "backend/analysis/matrix_product.h"
+#include "backend/analysis/fragment_access.h"
 #include "backend/analysis/ring_copies.h"
 #include "backend/ir/products.h"
 #include "backend/ir/shared_tiles.h"
@@ -58,17 +58,20 @@ std::int64_t instructionsOf(const Kernel &kernel, const Op &dot, const MmaInstru
   return count;
 }
 
-/// Whether each lane has what it multiplies of an operand in its registers.
+/// Whether each lane has what it multiplies of an operand in its registers, or its warp has.
 bool isHeld(const Kernel &kernel, const Op &dot, std::size_t operand,
             const analysis::FragmentReads &reads, const machine::Machine &machine) {
   const ValueId tile = dot.operand(operand);
   if (kernel.type(tile).isShared()) return false;
   const layout::LinearLayout &held = kernel.layout(kernel.layoutOf(tile));
   if (staysInThreads(planConversion(held, reads.places))) return true;
+  const std::int32_t bits = storageBits(kernel.type(tile).element());
+  if (analysis::exchangeWeight(held, reads.places, bits, machine)) return true;
   // Of products whose order of k comes later (order_products.h).
+  if (dot.kind != OpKind::Dot || !unitAttrs(dot).depthOrder.empty()) return false;
   const layout::LinearLayout &sums = kernel.layout(kernel.layoutOf(dot.result()));
-  return dot.kind == OpKind::Dot && unitAttrs(dot).depthOrder.empty() &&
-         layouts::areHeld(layouts::fragmentsOf(kernel, dot, operand, machine, sums), held);
+  const layouts::Fragments fragments = layouts::fragmentsOf(kernel, dot, operand, machine, sums);
+  return areHeld(fragments, held) || comeWithinWarps(fragments, held, bits);
 }
 
 /// Whether a ring.store fills its slot, which has costs of its own.

@@ -36,27 +36,40 @@ DepthOrder ofDepth(const DepthOrder &ofTile, std::int32_t together) {
   return order;
 }
 
+/// What reading operands costs: rounds through shared memory first, which the plan of the loops
+/// counted on not being there (plan_loop.h), and then weights.
+struct ReadingCost {
+  std::int64_t rounds = 0, weight = 0;
+  friend auto operator<=>(const ReadingCost &, const ReadingCost &) = default;
+  ReadingCost operator+(const ReadingCost &other) const {
+    return {rounds + other.rounds, weight + other.weight};
+  }
+};
+
 /// What an operand costs in one order.
 class OperandCost {
 public:
   OperandCost(const Kernel &kernel, const Op &dot, const machine::Machine &machine)
       : kernel_(kernel), dot_(dot), machine_(machine) {}
 
-  std::int64_t of(std::size_t operand, const analysis::DepthCount &depth) const {
+  ReadingCost of(std::size_t operand, const analysis::DepthCount &depth) const {
     const ValueId tile = dot_.operand(operand);
     const auto reads = analysis::fragmentReads(kernel_, dot_, operand, depth);
     const std::int32_t bits = storageBits(kernel_.type(tile).element());
     if (kernel_.type(tile).isShared()) {
       const ValueId ring = slotOf(kernel_, tile).operand(0);
-      return analysis::planFragments(analysis::inSlot(reads, inSlot(kernel_, tile)), bits, machine_,
-                                     [&](const LinearLayout &places) {
-                                       return slotLayoutsFor(kernel_, ring, places, machine_);
-                                     })
-          .weight;
+      const auto plan =
+          analysis::planFragments(analysis::inSlot(reads, inSlot(kernel_, tile)), bits, machine_,
+                                  [&](const LinearLayout &places) {
+                                    return slotLayoutsFor(kernel_, ring, places, machine_);
+                                  });
+      return {.weight = plan.weight};
     }
     const LinearLayout &held = kernel_.layout(kernel_.layoutOf(tile));
-    if (staysInThreads(planConversion(held, reads.places))) return 0;
-    return analysis::planSlab(held, reads, bits, machine_).weight;
+    if (staysInThreads(planConversion(held, reads.places))) return {};
+    if (const auto weight = analysis::exchangeWeight(held, reads.places, bits, machine_))
+      return {.weight = *weight};
+    return {.rounds = 1, .weight = analysis::planSlab(held, reads, bits, machine_).weight};
   }
 
 private:
@@ -96,17 +109,17 @@ DepthOrder bestOrder(const Kernel &kernel, const Op &dot, const MmaInstruction &
         if (auto held = asHeld(kernel, dot, i, unit, bits)) orders.push_back(std::move(*held));
   }
   const OperandCost cost(kernel, dot, machine);
-  std::optional<std::int64_t> least;
+  std::optional<ReadingCost> least;
   DepthOrder best;
   for (const auto [i, order] : llvm::enumerate(orders)) {
     const bool isTried = llvm::is_contained(llvm::ArrayRef(orders).take_front(i), order);
     if (isTried || !analysis::keepsTogether(kernel, dot, order)) continue;
     const analysis::DepthCount count{.unit = unit, .bits = bits, .order = order};
-    std::int64_t weight = cost.of(0, count);
-    if (least && weight >= *least) continue;
-    weight += cost.of(1, count);
-    if (least && weight >= *least) continue;
-    least = weight;
+    ReadingCost both = cost.of(0, count);
+    if (least && both >= *least) continue;
+    both = both + cost.of(1, count);
+    if (least && both >= *least) continue;
+    least = both;
     best = order;
   }
   return best;

@@ -24,15 +24,17 @@ std::int64_t tileBytes(const Kernel &kernel, ValueId tile) {
 }
 
 /// A product leaves those operands alone that lie in shared memory, or in the registers that it
-/// wants them in.
-bool isHeldAsWanted(const Kernel &kernel, const machine::Machine &machine, const Op &dot,
-                    std::size_t operand) {
+/// wants them in; others may come to these within warps.
+bool needsNoExchange(const Kernel &kernel, const machine::Machine &machine, const Op &dot,
+                     std::size_t operand) {
   const ValueId tile = dot.operand(operand);
   if (kernel.type(tile).isShared()) return true;
   if (dot.kind != OpKind::Dot || !isOnUnit(dot)) return false;
   const layout::LinearLayout &sums = kernel.layout(kernel.layoutOf(dot.result()));
-  return layouts::areHeld(layouts::fragmentsOf(kernel, dot, operand, machine, sums),
-                          kernel.layout(kernel.layoutOf(tile)));
+  const layouts::Fragments fragments = layouts::fragmentsOf(kernel, dot, operand, machine, sums);
+  const layout::LinearLayout &held = kernel.layout(kernel.layoutOf(tile));
+  return areHeld(fragments, held) ||
+         comeWithinWarps(fragments, held, storageBits(kernel.type(tile).element()));
 }
 
 /// Whose users read it there as they want it (apply_plans.h).
@@ -48,7 +50,7 @@ std::int64_t exchangeBytes(const Kernel &kernel, const machine::Machine &machine
   if (isProduct(op)) {
     std::int64_t bytes = 0;
     for (const std::size_t i : {0, 1})
-      if (!inPlace.contains(op.operand(i)) && !isHeldAsWanted(kernel, machine, op, i))
+      if (!inPlace.contains(op.operand(i)) && !needsNoExchange(kernel, machine, op, i))
         bytes += 2 * tileBytes(kernel, op.operand(i));
     std::int64_t ofScales = 0; // which pass before the operands, both at once
     for (const std::size_t i : {0, 1})

@@ -9,6 +9,7 @@
 #include "backend/target/amdgpu/product_order.h"
 #include "backend/target/amdgpu/register_limit.h"
 #include "backend/target/amdgpu/signed_zeros.h"
+#include "backend/target/amdgpu/swapped_halves.h"
 #include "backend/target/amdgpu/uniform_pairs.h"
 #include "backend/target/amdgpu/write_backs.h"
 #include "llvm/ADT/STLExtras.h"
@@ -49,6 +50,7 @@ Result<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &mach
   keepSignsOfZero(module, machine);
   splitUniformPairs(module, machine);
   permuteBytes(module);
+  permuteSwappedHalves(module);
   // Both halves of a warp have what the other has: read ahead, that would be too much.
   if (generation != kLargeFragments) orderProducts(module);
   placeSharedMemory(module);

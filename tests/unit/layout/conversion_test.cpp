@@ -212,6 +212,29 @@ TEST_CASE("every bijection of a register bit and two lane bits onto another is c
   }
 }
 
+TEST_CASE("what crosses lanes does so in words as well, of which the register is in both layouts") {
+  std::int32_t found = 0;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 rng(seed);
+    const auto extents = randomExtents(rng, 6);
+    const Threads threads{.lanes = 4, .warps = 2};
+    const LinearLayout from = randomBlocked(rng, extents, threads),
+                       wanted = randomBlocked(rng, extents, threads);
+    const auto word = wordRegister(from, wanted);
+    CHECK(word.has_value() == !commonRegisters(from, wanted).empty());
+    if (!word || !planWithinWarps(from, wanted)) continue;
+    ++found;
+    for (const CommonRegister &other : commonRegisters(from, wanted))
+      CHECK(word->wanted <= other.wanted);
+    checkConversion(withoutCommonRegister(from, word->output, word->from),
+                    withoutCommonRegister(wanted, word->output, word->wanted));
+    CHECK(planWithinWarps(withoutCommonRegister(from, word->output, word->from),
+                          withoutCommonRegister(wanted, word->output, word->wanted)));
+  }
+  CHECK(found > 30);
+}
+
 TEST_CASE("the halves that a common register tells apart are the tile") {
   std::int32_t found = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
@@ -221,20 +244,21 @@ TEST_CASE("the halves that a common register tells apart are the tile") {
     const Threads threads{.lanes = 4, .warps = 2};
     const LinearLayout from = randomBlocked(rng, extents, threads),
                        wanted = randomBlocked(rng, extents, threads);
-    const auto cut = commonRegister(from, wanted);
-    if (!cut) continue;
+    const auto cuts = commonRegisters(from, wanted);
+    if (cuts.empty()) continue;
+    const auto &cut = cuts.front();
     ++found;
-    for (const auto &[layout, bit] : {std::pair(from, cut->from), std::pair(wanted, cut->wanted)}) {
-      const LinearLayout half = withoutCommonRegister(layout, cut->output, bit);
+    for (const auto &[layout, bit] : {std::pair(from, cut.from), std::pair(wanted, cut.wanted)}) {
+      const LinearLayout half = withoutCommonRegister(layout, cut.output, bit);
       CHECK(isTileLayout(half));
       const auto spread = [](Bits number, Bits at) {
         return (number & (at - 1)) | (number & ~(at - 1)) << 1;
       };
       for (Bits x = 0; x >> half.inputBits() == 0; ++x) {
         const Bits at = Bits{1} << (layout.inputShift(Dim::Register) + bit);
-        const Bits place = spread(half.apply(x), cut->output);
+        const Bits place = spread(half.apply(x), cut.output);
         CHECK(layout.apply(spread(x, at)) == place);
-        CHECK(layout.apply(spread(x, at) | at) == (place | cut->output));
+        CHECK(layout.apply(spread(x, at) | at) == (place | cut.output));
       }
     }
   }
