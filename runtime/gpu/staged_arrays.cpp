@@ -100,11 +100,14 @@ Result<std::optional<std::size_t>> firstToCopy(const SupportedGpu &gpu, const ir
   return first;
 }
 
+const MemoryOwner &StagedArrays::ownerOf(const std::byte *address) {
+  const auto [known, isNew] = owners_.try_emplace(address);
+  if (isNew) known->second = gpu_->ownerOf(address);
+  return known->second;
+}
+
 bool StagedArrays::isStaged(const ir::Argument &argument) {
-  if (argument.data == nullptr || argument.isInPlace) return false;
-  const auto [known, isNew] = isOwn_.try_emplace(argument.data, false);
-  if (isNew) known->second = gpu_->ownerOf(argument.data).isDevice;
-  return !known->second;
+  return argument.data != nullptr && !argument.isInPlace && !ownerOf(argument.data).isDevice;
 }
 
 Result<void> StagedArrays::copyIn(const HostRegion &region) {
@@ -116,7 +119,9 @@ Result<void> StagedArrays::copyIn(const HostRegion &region) {
   Copy copy{.region = region, .memory = std::move(*memory), .address = address, .before = {}};
   if (region.isWritten) copy.before.assign(region.begin, region.begin + region.bytes);
   copies_.push_back(std::move(copy));
-  return gpu_->copyIn(address, region.begin, region.bytes);
+  return ownerOf(region.begin).isPinned
+             ? gpu_->copyIn(address, region.begin, region.bytes)
+             : gpu_->copyIn(*through_, address, region.begin, region.bytes);
 }
 
 std::byte *StagedArrays::placeOf(const ir::Argument &argument) {
@@ -163,14 +168,17 @@ Result<StagedArrays> StagedArrays::stage(const SupportedGpu &gpu, const ir::Kern
 }
 
 Result<void> StagedArrays::bringBack() const {
-  std::vector<std::byte> after;
   for (const Copy &copy : copies_) {
     if (!copy.region.isWritten) continue;
-    after.resize(copy.before.size());
-    if (auto copied = gpu_->copyOut(after.data(), copy.address, copy.region.bytes); !copied)
+    const auto takeChanges = [&](const std::byte *after, std::int64_t at, std::int64_t size) {
+      const std::byte *const before = copy.before.data() + at;
+      std::byte *const here = copy.region.begin + at;
+      for (std::int64_t i = 0; i < size; ++i)
+        if (after[i] != before[i]) here[i] = after[i];
+    };
+    if (auto copied = gpu_->copyOut(*through_, copy.address, copy.region.bytes, takeChanges);
+        !copied)
       return copied;
-    for (std::size_t i = 0; i < after.size(); ++i)
-      if (after[i] != copy.before[i]) copy.region.begin[i] = after[i];
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "runtime/gpu/supported_gpu.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,7 +66,9 @@ private:
     std::vector<std::byte> before; ///< What it held; empty where nothing is written.
   };
 
-  explicit StagedArrays(const SupportedGpu &gpu) : gpu_(&gpu) {}
+  explicit StagedArrays(const SupportedGpu &gpu)
+      : gpu_(&gpu), through_(std::make_unique<driver::StagedCopies>(gpu.driver())) {}
+  const MemoryOwner &ownerOf(const std::byte *address);
   bool isStaged(const ir::Argument &argument);
   Result<void> copyIn(const HostRegion &region);
   Result<void> makeTable(ir::Argument &table);
@@ -73,10 +76,11 @@ private:
   std::byte *placeOf(const ir::Argument &argument);
 
   const SupportedGpu *gpu_;
-  llvm::DenseMap<const std::byte *, bool> isOwn_; ///< The driver is asked once for an address.
+  llvm::DenseMap<const std::byte *, MemoryOwner> owners_; ///< The driver is asked once for each.
   std::vector<Copy> copies_;
   std::vector<DeviceMemory> tables_;
   std::vector<ir::Argument> arguments_;
+  std::unique_ptr<driver::StagedCopies> through_; ///< Ends before the memory that it copies to.
 };
 
 } // namespace imbrex::gpu

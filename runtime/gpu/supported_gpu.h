@@ -4,6 +4,7 @@
 #include "backend/lower/kernel_interface.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "runtime/aot/driver/kept_launch.h"
+#include "runtime/aot/driver/staged_copies.h"
 #include "runtime/gpu/make.h"
 
 #include <memory>
@@ -119,6 +120,16 @@ public:
   Result<void> copyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const;
   Result<void> copyIn(std::uint64_t to, const void *from, std::int64_t bytes) const;
   Result<void> copyOut(void *to, std::uint64_t from, std::int64_t bytes) const;
+  /// By somebody's pieces of pinned memory.
+  Result<void> copyIn(driver::StagedCopies &by, std::uint64_t to, const void *from,
+                      std::int64_t bytes) const {
+    return copied("take", bytes, by.copyIn(to, from, bytes));
+  }
+  template <class Take>
+  Result<void> copyOut(driver::StagedCopies &by, std::uint64_t from, std::int64_t bytes,
+                       Take take) const {
+    return copied("give back", bytes, by.copyOut(from, bytes, take));
+  }
   /// As `time`, of copying between two places in the device's memory.
   Result<double> timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes,
                           std::int32_t times) const;

@@ -50,6 +50,12 @@ int Gpu::within(void *stream, Action action) const {
   return entering({.stream = stream}, [&](const Entered &) { return action(); });
 }
 
+void Gpu::clearPool() const {
+  pool_.clear([&](void *memory) {
+    entering({.isPrimary = true}, [&](const Entered &) { return driver().releasePinned(memory); });
+  });
+}
+
 // --- code ---
 
 int Gpu::loadModule(void *&module, const char *code, std::string &log) const {
@@ -333,11 +339,22 @@ void Gpu::release(std::uint64_t address) const {
   within(nullptr, [&] { return driver().release(address); });
 }
 
-int Gpu::allocatePinned(std::int64_t bytes, void *&memory) const {
+int Gpu::allocatePinnedIn(const Place &place, std::int64_t bytes, void *&memory) const {
   // cuda.h: CU_MEMHOSTALLOC_PORTABLE, for all contexts; hipHostMallocPortable.
   constexpr unsigned kPortable = 1;
-  return within(nullptr, [&] {
+  return entering(place, [&](const Entered &) {
     return driver().allocatePinned(&memory, static_cast<std::size_t>(bytes), kPortable);
+  });
+}
+
+int Gpu::allocatePinned(std::int64_t bytes, void *&memory) const {
+  return allocatePinnedIn({}, bytes, memory);
+}
+
+std::byte *Gpu::takePinned() const {
+  // Another context may end before the pool does, and takes what was made in it along.
+  return pool_.take([&](void *&memory) {
+    return allocatePinnedIn({.isPrimary = true}, PinnedPool::kPairBytes, memory);
   });
 }
 
@@ -384,10 +401,10 @@ int Gpu::timeCopy(std::uint64_t to, std::uint64_t from, std::int64_t bytes, std:
 }
 
 MemoryOwner Gpu::ownerOf(const void *address) const {
-  // cuda.h: CU_POINTER_ATTRIBUTE_MEMORY_TYPE and _DEVICE_ORDINAL, CU_MEMORYTYPE_DEVICE.
-  // hip_runtime_api.h of ROCm 6 and 7: HIP_POINTER_ATTRIBUTE_…, hipMemoryTypeDevice.
+  // cuda.h: CU_POINTER_ATTRIBUTE_MEMORY_TYPE and _DEVICE_ORDINAL, CU_MEMORYTYPE_HOST and _DEVICE.
+  // hip_runtime_api.h of ROCm 6 and 7: HIP_POINTER_ATTRIBUTE_…, hipMemoryTypeHost and …Device.
   std::array<int, 2> which{2, 9};
-  constexpr unsigned kDevice = 2;
+  constexpr unsigned kHost = 1, kDevice = 2;
   unsigned type = 0;
   MemoryOwner owner;
   std::array<void *, 2> values{&type, &owner.number};
@@ -397,6 +414,7 @@ MemoryOwner Gpu::ownerOf(const void *address) const {
   });
   // Of memory that it does not know the driver gives an error, or nothing.
   owner.isDevice = error == 0 && type == kDevice;
+  owner.isPinned = error == 0 && type == kHost;
   return owner;
 }
 

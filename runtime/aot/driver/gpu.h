@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/aot/driver/driver.h"
+#include "runtime/aot/driver/pinned_pool.h"
 
 #include <array>
 #include <cstddef>
@@ -110,6 +111,7 @@ inline constexpr int kNotSupported = 801;
 /// Whose memory an address is in.
 struct MemoryOwner {
   bool isDevice = false;    ///< A GPU's own; else the host's, or unknown to the driver.
+  bool isPinned = false;    ///< The host's, and the driver knows it.
   std::int32_t number = -1; ///< Of that GPU, the driver's.
 };
 
@@ -191,6 +193,9 @@ public:
   /// other work.
   int allocatePinned(std::int64_t bytes, void *&memory) const;
   int releasePinned(void *memory) const;
+  /// A pair of pieces of its PinnedPool; null where there is none. It is of the primary context.
+  std::byte *takePinned() const;
+  void giveBackPinned(const std::byte *pair) const { pool_.giveBack(pair); }
   /// Put into a stream, where the host's memory is read or written when its turn comes.
   int startCopyIn(std::uint64_t to, const void *from, std::int64_t bytes, void *stream) const;
   int startCopyOut(void *to, std::uint64_t from, std::int64_t bytes, void *stream) const;
@@ -208,6 +213,8 @@ public:
 
 protected:
   Gpu(const OpenDriver &opened, std::string kind);
+  /// The last thing that is done with it.
+  void clearPool() const;
 
   /// Where a call is to be made.
   struct Place {
@@ -258,6 +265,7 @@ private:
   template <class Action>
   int timeOf(std::int32_t times, double &milliseconds, Action action) const;
   int enqueue(const LaunchWords &words, void *stream, const Entered &entered) const;
+  int allocatePinnedIn(const Place &place, std::int64_t bytes, void *&memory) const;
   int notStarted(int error, const LaunchWords &words, void *stream) const;
   static int hand(void *function, const LaunchWords &words, void *stream) {
     return words.call_(function, words.grid_[0], words.grid_[1], words.grid_[2], words.threads_, 1,
@@ -277,6 +285,7 @@ private:
   std::int32_t number_;
   std::string kind_;
   std::string description_;
+  mutable PinnedPool pool_;
 };
 
 inline int LaunchWords::start(void *stream) const { return gpu_->start(*this, stream); }

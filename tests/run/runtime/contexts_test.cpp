@@ -116,6 +116,31 @@ TEST_CASE("a GPU's first call for a stream of another context finds that") {
   CHECK(driver.here().current == 0);
 }
 
+TEST_CASE("pinned pieces that are kept outlive the context in which they were first wanted") {
+  fake::State &driver = testing::freshDriver(kFake.driver);
+  driver.isa = kFake.isa;
+  const auto gpu = *testing::openGpu({kFake.driver}, 0);
+  const std::vector<std::byte> bytes(driver::PinnedPool::kPairBytes, std::byte{7});
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  const auto copy = [&] {
+    const auto memory = *gpu->allocate(size);
+    {
+      driver::StagedCopies copies(gpu->driver());
+      CHECK(copies.copyIn(memory.address(), bytes.data(), size) == 0);
+    }
+    CHECK(*reinterpret_cast<const std::byte *>(memory.address() + bytes.size() - 1) == bytes[0]);
+  };
+  {
+    const MadeContext context(driver);
+    const MadeContext::In in(context);
+    copy();
+  }
+  CHECK(driver.pinned.size() == 1);
+  copy();
+  CHECK(driver.pinned.size() == 1);
+  CHECK(std::ranges::count(driver.calls, "copyIn") == 0);
+}
+
 TEST_CASE("a default stream that has a number is that of the current context as well") {
   fake::State &driver = testing::freshDriver(kFake.driver);
   driver.isa = kFake.isa;

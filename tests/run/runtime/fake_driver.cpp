@@ -59,6 +59,13 @@ struct Module {
   std::list<Kernel> kernels = {};
 };
 
+/// Where it was recorded: how many launches and copies there had been.
+struct Event {
+  std::int64_t done = 0;
+  void *stream = nullptr;
+  std::int64_t copies = 0; ///< From and to pinned memory.
+};
+
 void destroyContext(int number) {
   const Lock lock(inDriver);
   state().otherContexts.erase(number);
@@ -66,6 +73,9 @@ void destroyContext(int number) {
     const bool isThere = state().contextOf[module] == number;
     if (isThere) delete static_cast<Module *>(module);
     return isThere;
+  });
+  std::erase_if(state().pinned, [&](const auto &memory) {
+    return state().contextOf[reinterpret_cast<const void *>(memory.first)] == number;
   });
 }
 
@@ -83,6 +93,7 @@ int enter(const char *member) {
   fake.calls.emplace_back(member);
   fake.mostCurrent = std::max(fake.mostCurrent, fake.here().current);
   if (fake.here().current == 0 && needsContext(member)) return kNoContext;
+  if (fake.isBroken) return fake.error;
   if (fake.failing != member) return 0;
   if (fake.passing > 0) return --fake.passing, 0;
   if (--fake.failures > 0) return fake.error;
@@ -121,9 +132,10 @@ bool isStreamOfHere(void *stream) {
   return isDefault(stream) || (isStream(stream) && isOfHere(stream));
 }
 
+constexpr int kRubbish = 0xcd;
+
 int allocate(std::uint64_t *address, std::size_t bytes) {
   constexpr std::size_t kUnit = 256;
-  constexpr int kRubbish = 0xcd;
   void *memory = std::aligned_alloc(kUnit, (bytes + kUnit - 1) / kUnit * kUnit);
   std::memset(memory, kRubbish, bytes);
   *address = reinterpret_cast<std::uintptr_t>(memory);
@@ -134,14 +146,38 @@ int allocate(std::uint64_t *address, std::size_t bytes) {
   return 0;
 }
 
+/// Whether what is in the one stream comes behind what was put into the other before.
+bool areOrdered(void *first, void *second) {
+  return first == second || isDefault(first) || isDefault(second);
+}
+
+/// Do what is pending and known to be done when a stream has come to the copy of this number.
+void deliver(void *stream, std::int64_t number = INT64_MAX) {
+  std::erase_if(state().pending, [&](const imbrex::fake::PendingCopy &copy) {
+    if (!areOrdered(copy.stream, stream) || copy.number > number) return false;
+    std::memcpy(copy.to, copy.from, copy.bytes);
+    return true;
+  });
+}
+
+/// A copy in a stream: of plain memory at once, which drivers may do, of pinned memory later.
+int startCopy(void *to, const void *from, const void *ofHost, std::size_t bytes, void *stream) {
+  const std::int64_t number = ++state().copiesOfPinned;
+  state().pending.push_back({stream, to, from, bytes, number});
+  if (state().pinnedBehind(ofHost) < bytes) deliver(stream);
+  return 0;
+}
+
 int copyIn(std::uint64_t to, const void *from, std::size_t bytes) {
   if (!isReachable(to, bytes)) return kInvalidValue;
+  deliver(nullptr);
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   return 0;
 }
 
 int copyOut(void *to, std::uint64_t from, std::size_t bytes) {
   if (!isReachable(from, bytes)) return kInvalidValue;
+  deliver(nullptr);
   std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
   return 0;
 }
@@ -163,6 +199,7 @@ SeenLaunch askedFor(const std::array<unsigned, 3> &grid, unsigned threads, unsig
 
 int launch(const Kernel &of, SeenLaunch seen, void **extra) {
   if (!isStreamOfHere(seen.stream) || !isOfHere(of.module)) return kInvalidHandle;
+  deliver(seen.stream);
   unsigned blocks = 1, clusterBlocks = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     blocks *= seen.grid[axis];
@@ -183,6 +220,7 @@ int launch(const Kernel &of, SeenLaunch seen, void **extra) {
 }
 
 int release(std::uint64_t address) {
+  deliver(nullptr);
   if (state().memory.erase(address) == 0) return kInvalidValue;
   std::free(reinterpret_cast<void *>(address));
   return 0;
@@ -275,7 +313,9 @@ int fake_synchronise(void *stream) {
   constexpr int kCaptured = 900; // cuda.h: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
   if (const int error = enter("synchronise"); error != 0) return error;
   if (stream != nullptr && stream == state().captured) return kCaptured;
-  return isStream(stream) ? 0 : kInvalidHandle;
+  if (!isStream(stream)) return kInvalidHandle;
+  deliver(stream);
+  return 0;
 }
 
 int fake_allocate(std::uint64_t *address, std::size_t bytes) {
@@ -315,10 +355,11 @@ int fake_copyOut(void *to, std::uint64_t from, std::size_t bytes) {
   return error != 0 ? error : copyOut(to, from, bytes);
 }
 
-int fake_copyWithin(std::uint64_t to, std::uint64_t from, std::size_t bytes, void *) {
+int fake_copyWithin(std::uint64_t to, std::uint64_t from, std::size_t bytes, void *stream) {
   const Lock lock(inDriver);
   if (const int error = enter("copyWithin"); error != 0) return error;
   if (!isReachable(to, bytes) || !isReachable(from, bytes)) return kInvalidValue;
+  deliver(stream);
   std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes);
   return 0;
 }
@@ -326,13 +367,17 @@ int fake_copyWithin(std::uint64_t to, std::uint64_t from, std::size_t bytes, voi
 int fake_copyInBy(std::uint64_t to, const void *from, std::size_t bytes, void *stream) {
   const Lock lock(inDriver);
   if (const int error = enter("copyInBy"); error != 0) return error;
-  return isStreamOfHere(stream) ? copyIn(to, from, bytes) : kInvalidHandle;
+  if (!isStreamOfHere(stream)) return kInvalidHandle;
+  if (!isReachable(to, bytes)) return kInvalidValue;
+  return startCopy(reinterpret_cast<void *>(to), from, from, bytes, stream);
 }
 
 int fake_copyOutBy(void *to, std::uint64_t from, std::size_t bytes, void *stream) {
   const Lock lock(inDriver);
   if (const int error = enter("copyOutBy"); error != 0) return error;
-  return isStreamOfHere(stream) ? copyOut(to, from, bytes) : kInvalidHandle;
+  if (!isStreamOfHere(stream)) return kInvalidHandle;
+  if (!isReachable(from, bytes)) return kInvalidValue;
+  return startCopy(to, reinterpret_cast<const void *>(from), to, bytes, stream);
 }
 
 int fake_allocatePinned(void **memory, std::size_t bytes, unsigned flags) {
@@ -341,13 +386,16 @@ int fake_allocatePinned(void **memory, std::size_t bytes, unsigned flags) {
   if (const int error = enter("allocatePinned"); error != 0) return error;
   if (flags != kPortable) return kInvalidValue;
   *memory = std::malloc(bytes);
-  state().pinned.insert(*memory);
+  std::memset(*memory, kRubbish, bytes);
+  state().pinned[reinterpret_cast<std::uintptr_t>(*memory)] = bytes;
+  state().contextOf[*memory] = state().contextHere();
   return 0;
 }
 int fake_releasePinned(void *memory) {
   const Lock lock(inDriver);
   if (const int error = enter("releasePinned"); error != 0) return error;
-  if (state().pinned.erase(memory) == 0) return kInvalidValue;
+  if (state().pinned.erase(reinterpret_cast<std::uintptr_t>(memory)) == 0) return kInvalidValue;
+  deliver(nullptr);
   std::free(memory);
   return 0;
 }
@@ -355,15 +403,18 @@ int fake_releasePinned(void *memory) {
 int fake_pointerFacts(unsigned count, int *which, void **values, std::uint64_t address) {
   const Lock lock(inDriver);
   constexpr int kMemoryType = 2, kOrdinal = 9; // cuda.h: CU_POINTER_ATTRIBUTE_…
-  constexpr int kDevice = 2;
+  constexpr int kHost = 1, kDevice = 2;
   if (const int error = enter("pointerFacts"); error != 0) return error;
-  const bool isKnown = state().bytesBehind(address) > 0;
+  const bool isOwn = state().bytesBehind(address) > 0;
+  const bool isPinned = state().pinnedBehind(reinterpret_cast<const void *>(address)) > 0;
+  const bool isKnown = isOwn || isPinned;
   // CUDA's gives zeros for memory that it does not know, HIP's an error.
   if (!isKnown && !FAKE_IS_CUDA) return kInvalidValue;
   for (unsigned i = 0; i < count; ++i) {
     if (which[i] != kMemoryType && which[i] != kOrdinal) return kInvalidValue;
-    const int owner = isKnown ? std::prev(state().owners.upper_bound(address))->second : -2;
-    const int value = which[i] == kMemoryType ? (isKnown ? kDevice : 0) : owner;
+    const int owner = isOwn ? std::prev(state().owners.upper_bound(address))->second : -2;
+    const int type = isOwn ? kDevice : isPinned ? kHost : 0;
+    const int value = which[i] == kMemoryType ? type : owner;
     std::memcpy(values[i], &value, sizeof value);
   }
   return 0;
@@ -380,6 +431,7 @@ int fake_makeStream(void **stream, unsigned) {
 int fake_destroyStream(void *stream) {
   const Lock lock(inDriver);
   if (const int error = enter("destroyStream"); error != 0) return error;
+  deliver(stream);
   if (state().streams.erase(stream) == 0) return kInvalidHandle;
   delete static_cast<char *>(stream);
   return 0;
@@ -388,7 +440,9 @@ int fake_streamAwaits(void *stream, void *event, unsigned) {
   const Lock lock(inDriver);
   if (const int error = enter("streamAwaits"); error != 0) return error;
   if (!isStream(stream)) return kInvalidHandle;
-  state().waits.emplace_back(stream, *static_cast<std::int64_t *>(event));
+  const auto &awaited = *static_cast<Event *>(event);
+  deliver(awaited.stream, awaited.copies);
+  state().waits.emplace_back(stream, awaited.done);
   return 0;
 }
 int fake_isCapturing(void *stream, int *status) {
@@ -398,36 +452,40 @@ int fake_isCapturing(void *stream, int *status) {
   return 0;
 }
 
-// An event is the number of launches and copies when it was recorded; each takes 1 ms.
+// Each launch and copy takes 1 ms of the time that events tell.
 int fake_makeEvent(void **event, unsigned) {
   const Lock lock(inDriver);
   if (const int error = enter("makeEvent"); error != 0) return error;
-  *event = new std::int64_t(0);
+  *event = new Event;
   state().contextOf[*event] = state().contextHere();
   return 0;
 }
 int fake_destroyEvent(void *event) {
   const Lock lock(inDriver);
-  delete static_cast<std::int64_t *>(event);
+  delete static_cast<Event *>(event);
   return enter("destroyEvent");
 }
 int fake_recordEvent(void *event, void *stream) {
   const Lock lock(inDriver);
   if (!isStreamOfHere(stream) || !isOfHere(event)) return kInvalidHandle;
-  *static_cast<std::int64_t *>(event) =
-      std::ranges::count_if(state().calls, [](const std::string &call) {
-        return call.starts_with("launch") || call == "copyWithin";
-      });
-  return enter("recordEvent");
+  if (const int error = enter("recordEvent"); error != 0) return error;
+  const auto done = std::ranges::count_if(state().calls, [](const std::string &call) {
+    return call.starts_with("launch") || call == "copyWithin";
+  });
+  *static_cast<Event *>(event) = {.done = done, .stream = stream, .copies = state().copiesOfPinned};
+  return 0;
 }
-int fake_awaitEvent(void *) {
+int fake_awaitEvent(void *event) {
   const Lock lock(inDriver);
-  return enter("awaitEvent");
+  if (const int error = enter("awaitEvent"); error != 0) return error;
+  const auto &awaited = *static_cast<Event *>(event);
+  deliver(awaited.stream, awaited.copies);
+  return 0;
 }
 int fake_timeBetween(float *milliseconds, void *first, void *last) {
   const Lock lock(inDriver);
   *milliseconds =
-      static_cast<float>(*static_cast<std::int64_t *>(last) - *static_cast<std::int64_t *>(first));
+      static_cast<float>(static_cast<Event *>(last)->done - static_cast<Event *>(first)->done);
   return enter("timeBetween");
 }
 

@@ -41,6 +41,15 @@ struct SeenMap {
 };
 static_assert(sizeof(SeenMap) <= 128);
 
+/// A copy from or to pinned memory, which its stream has not come to yet.
+struct PendingCopy {
+  void *stream;
+  void *to;
+  const void *from;
+  std::size_t bytes;
+  std::int64_t number; ///< Of all such copies.
+};
+
 /// What each thread has of its own.
 struct ThreadState {
   int current = 0;           ///< HIP: the device. CUDA: how many contexts are pushed.
@@ -71,6 +80,7 @@ struct State {
   std::string failing; ///< A member of driver.def: behind `passing` calls, `failures` give `error`.
   int passing = 0, failures = 1;
   int error = 0;
+  bool isBroken = false; ///< Every call gives `error`, as of a device that has broken down.
 
   std::vector<std::string> calls;              ///< Members of driver.def, in order.
   int mostCurrent = 0;                         ///< The largest that `current` was at a call.
@@ -80,7 +90,12 @@ struct State {
   std::map<std::thread::id, ThreadState> threads;
   ThreadState &here() { return threads[std::this_thread::get_id()]; }
 
-  std::set<void *> streams, pinned; ///< Made and not destroyed, or released.
+  std::set<void *> streams;                    ///< Made and not destroyed.
+  std::map<std::uint64_t, std::size_t> pinned; ///< Of the host's memory, and its bytes.
+  /// Copies from and to it, oldest first. Each is done when somebody may know that it is, and not
+  /// before: at a wait, or something behind it in its stream.
+  std::vector<PendingCopy> pending;
+  std::int64_t copiesOfPinned = 0; ///< That there have been.
   std::map<int, OtherContext> otherContexts;
   void (*destroyContext)(int) = nullptr; ///< With what was loaded there.
   /// The contexts that streams, modules, events and memory were made in. HIP's are all in 0.
@@ -104,6 +119,7 @@ struct State {
     fresh.memory = std::move(memory);
     fresh.owners = std::move(owners);
     fresh.streams = std::move(streams);
+    fresh.pinned = std::move(pinned);
     fresh.contextOf = std::move(contextOf);
     fresh.destroyContext = destroyContext;
     *this = std::move(fresh);
@@ -111,9 +127,17 @@ struct State {
 
   /// The bytes from an address in the device's memory to the end of its allocation; 0: none is
   /// there.
-  std::size_t bytesBehind(std::uint64_t address) const {
-    auto next = memory.upper_bound(address);
-    if (next == memory.begin()) return 0;
+  std::size_t bytesBehind(std::uint64_t address) const { return bytesBehind(memory, address); }
+  /// The same of pinned memory.
+  std::size_t pinnedBehind(const void *address) const {
+    return bytesBehind(pinned, reinterpret_cast<std::uintptr_t>(address));
+  }
+
+private:
+  static std::size_t bytesBehind(const std::map<std::uint64_t, std::size_t> &all,
+                                 std::uint64_t address) {
+    auto next = all.upper_bound(address);
+    if (next == all.begin()) return 0;
     const auto &[begin, bytes] = *--next;
     return address < begin + bytes ? begin + bytes - address : 0;
   }

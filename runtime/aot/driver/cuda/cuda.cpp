@@ -64,7 +64,9 @@ public:
       : Gpu(opened, own.kindOf(opened.number)), own_(own) {}
 
   ~CudaGpu() override {
-    if (primary_ != nullptr) own_.releaseContext(number());
+    if (primary_ == nullptr) return;
+    clearPool();
+    own_.releaseContext(number());
   }
   /// Before all else.
   int retainContext() {

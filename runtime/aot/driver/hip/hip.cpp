@@ -38,6 +38,7 @@ class HipGpu final : public Gpu {
 public:
   HipGpu(const OpenDriver &opened, const HipFunctions &own)
       : Gpu(opened, own.kindOf(opened.number)), own_(own) {}
+  ~HipGpu() override { clearPool(); }
 
   const char *lacksFor(const LaunchAttributes &attributes) const override {
     return attributes.isCooperative && own_.launchCooperative == nullptr ? kLaunchCooperative
