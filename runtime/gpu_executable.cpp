@@ -38,38 +38,43 @@ struct DeviceCode {
 class Observations {
 public:
   static Result<Observations> make(const gpu::SupportedGpu &gpu, void *stream) {
-    std::vector<std::uint64_t> words =
-        lower::observations::emptyBuffer(lower::observations::kUsualRoom);
-    auto memory = gpu.allocate(bytesOf(words));
+    constexpr auto kHead = lower::observations::emptyHead(kRoom);
+    auto memory = gpu.allocate(bytesOf(kHead.size() + kRoom), stream);
     if (!memory) return memory.failure();
-    if (const auto copied = gpu.copyIn(memory->address(), words.data(), bytesOf(words), stream);
+    if (const auto copied =
+            gpu.copyIn(memory->address(), kHead.data(), bytesOf(kHead.size()), stream);
         !copied)
       return copied.failure();
-    return Observations(gpu, stream, std::move(words), std::move(*memory));
+    return Observations(gpu, stream, std::move(*memory));
   }
 
   std::uint64_t address() const { return memory_.address(); }
 
   /// Write the lines of the launch's prints; false where an assert failed, which is reported.
-  bool tell(const lower::KernelInterface &interface, Diagnostics &diagnostics) {
-    if (const auto copied = gpu_->copyOut(words_.data(), address(), bytesOf(words_), stream_);
-        !copied)
+  bool tell(const lower::KernelInterface &interface, Diagnostics &diagnostics) const {
+    Result<void> copied;
+    const auto copyOut = [&](std::uint64_t *to, std::uint64_t at, std::uint64_t count) {
+      copied = gpu_->copyOut(to, address() + at * sizeof *to, bytesOf(count), stream_);
+      return static_cast<bool>(copied);
+    };
+    std::vector<std::uint64_t> words;
+    if (!lower::observations::fetch(kRoom, words, copyOut))
       return diagnostics.add(copied.error()), false;
-    return lower::observations::tell(words_, interface, stdout, diagnostics);
+    return lower::observations::tell(words, interface, stdout, diagnostics);
   }
 
 private:
-  Observations(const gpu::SupportedGpu &gpu, void *stream, std::vector<std::uint64_t> words,
-               gpu::DeviceMemory memory)
-      : gpu_(&gpu), stream_(stream), words_(std::move(words)), memory_(std::move(memory)) {}
+  static constexpr std::uint64_t kRoom = lower::observations::kUsualRoom;
 
-  static std::int64_t bytesOf(const std::vector<std::uint64_t> &words) {
-    return static_cast<std::int64_t>(words.size() * sizeof(std::uint64_t));
+  Observations(const gpu::SupportedGpu &gpu, void *stream, gpu::DeviceMemory memory)
+      : gpu_(&gpu), stream_(stream), memory_(std::move(memory)) {}
+
+  static std::int64_t bytesOf(std::uint64_t words) {
+    return static_cast<std::int64_t>(words * sizeof(std::uint64_t));
   }
 
   const gpu::SupportedGpu *gpu_;
   void *stream_;
-  std::vector<std::uint64_t> words_;
   gpu::DeviceMemory memory_;
 };
 

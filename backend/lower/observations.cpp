@@ -8,7 +8,7 @@ namespace imbrex::lower::observations {
 
 std::vector<std::uint64_t> emptyBuffer(std::uint64_t room) {
   std::vector<std::uint64_t> buffer(kHeaderWords + room, 0);
-  buffer[kRoom] = room;
+  std::ranges::copy(emptyHead(room), buffer.begin());
   return buffer;
 }
 

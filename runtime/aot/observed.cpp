@@ -4,8 +4,6 @@
 #include "runtime/aot/error.h"
 #include "runtime/aot/log.h"
 
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <vector>
 
@@ -13,8 +11,6 @@ namespace imbrex::aot {
 namespace {
 
 namespace observations = launching::observations;
-
-using Head = std::array<std::uint64_t, observations::kHeaderWords>;
 
 constexpr std::int64_t bytesOf(std::uint64_t words) {
   return static_cast<std::int64_t>(words * sizeof(std::uint64_t));
@@ -50,24 +46,21 @@ int ObservedLaunch::prepare() {
   const std::int64_t bytes = bytesOf(observations::kHeaderWords + room);
   if (const int error = gpu_.allocateIn(stream_, bytes, address_, isPooled_); error != 0)
     return address_ = 0, refused(error, "allocate memory for what");
-  Head head{};
-  head[observations::kRoom] = room;
+  const observations::Head head = observations::emptyHead(room);
   const int error = gpu_.copyIn(address_, head.data(), sizeof head, stream_);
   return error == 0 ? IMBREX_OK : refused(error, "clear memory for what");
 }
 
 int ObservedLaunch::tell() {
   const DefaultFloatState state;
-  std::vector<std::uint64_t> buffer(observations::kHeaderWords);
-  int error = gpu_.copyOut(buffer.data(), address_, sizeof(Head), stream_);
-  const std::uint64_t noted =
-      std::min(buffer[observations::kAsked], static_cast<std::uint64_t>(sites_.room));
-  if (error == 0 && noted > 0) {
-    buffer.resize(observations::kHeaderWords + noted);
-    error = gpu_.copyOut(&buffer[observations::kHeaderWords], address_ + sizeof(Head),
-                         bytesOf(noted), stream_);
-  }
-  if (error != 0) return refused(error, "tell what");
+  std::vector<std::uint64_t> buffer;
+  int error = 0;
+  const auto copyOut = [&](std::uint64_t *to, std::uint64_t at, std::uint64_t count) {
+    error = gpu_.copyOut(to, address_ + at * sizeof *to, bytesOf(count), stream_);
+    return error == 0;
+  };
+  if (!observations::fetch(static_cast<std::uint64_t>(sites_.room), buffer, copyOut))
+    return refused(error, "tell what");
   const auto observed = observations::tell(buffer, sitesOf(sites_), stdout);
   if (observed.lostWords != 0)
     log(LogLevel::Warn, "launch",

@@ -9,7 +9,11 @@ LoadedKernel::~LoadedKernel() {
 }
 
 DeviceMemory::~DeviceMemory() {
-  if (address_ != 0) gpu_->driver_->release(address_);
+  if (address_ == 0) return;
+  if (stream_ == nullptr)
+    gpu_->driver_->release(address_);
+  else
+    gpu_->releaseIn(stream_, address_, isPooled_);
 }
 
 namespace {
@@ -177,11 +181,11 @@ Result<double> SupportedGpu::millisecondsBetween(void *first, void *last) const 
 
 // --- memory ---
 
-Result<DeviceMemory> SupportedGpu::allocate(std::int64_t bytes) const {
+Result<DeviceMemory> SupportedGpu::allocate(std::int64_t bytes, void *stream) const {
   bool isPooled = false;
-  const auto address = allocateIn(nullptr, bytes, isPooled);
+  const auto address = allocateIn(stream, bytes, isPooled);
   if (!address) return address.failure();
-  return DeviceMemory(*this, *address);
+  return DeviceMemory(*this, *address, stream, isPooled);
 }
 
 Result<std::uint64_t> SupportedGpu::allocateIn(void *stream, std::int64_t bytes,

@@ -40,19 +40,25 @@ private:
   driver::Module module_;
 };
 
-/// Memory of a GPU; given back with this. Its address is a multiple of driver::kMemoryAlignment.
+/// Memory of a GPU, taken in the order of a stream, and with this given back so. Its address is a
+/// multiple of driver::kMemoryAlignment.
 class DeviceMemory {
 public:
-  DeviceMemory(const SupportedGpu &gpu, std::uint64_t address) : gpu_(&gpu), address_(address) {}
+  /// As SupportedGpu::allocateIn gave it.
+  DeviceMemory(const SupportedGpu &gpu, std::uint64_t address, void *stream, bool isPooled)
+      : gpu_(&gpu), stream_(stream), address_(address), isPooled_(isPooled) {}
   DeviceMemory(DeviceMemory &&other) noexcept
-      : gpu_(other.gpu_), address_(std::exchange(other.address_, 0)) {}
+      : gpu_(other.gpu_), stream_(other.stream_), address_(std::exchange(other.address_, 0)),
+        isPooled_(other.isPooled_) {}
   DeviceMemory &operator=(DeviceMemory &&) = delete;
   ~DeviceMemory();
   std::uint64_t address() const { return address_; }
 
 private:
   const SupportedGpu *gpu_;
+  void *stream_;
   std::uint64_t address_; // 0: none
+  bool isPooled_;
 };
 
 /// A GPU that there is code for. Any number of threads may use it at once. What names no stream is
@@ -101,7 +107,7 @@ public:
   Result<void> letAwait(void *stream, void *event) const;
   Result<double> millisecondsBetween(void *first, void *last) const;
 
-  Result<DeviceMemory> allocate(std::int64_t bytes) const;
+  Result<DeviceMemory> allocate(std::int64_t bytes, void *stream = nullptr) const;
   /// In the order of a stream, from the driver's pool where it has one (`isPooled`); at once, in
   /// the default one.
   Result<std::uint64_t> allocateIn(void *stream, std::int64_t bytes, bool &isPooled) const;

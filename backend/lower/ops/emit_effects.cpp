@@ -63,7 +63,8 @@ Value *bitsAsWord(Emitter &e, Value *element) {
 
 } // namespace
 
-/// Thread 0 asks for room; when there is, all threads write their elements.
+/// Thread 0 asks for room; when there is, all threads write their elements. Else it writes that no
+/// record is there, if there is room for that.
 void emitPrint(Emitter &e, const ir::Op &op) {
   ObservationWriter record(e);
   std::uint64_t size = observations::kRecordWords;
@@ -80,7 +81,11 @@ void emitPrint(Emitter &e, const ir::Op &op) {
       e.b.CreateAlignedLoad(e.b.getInt64Ty(), record.header(observations::kRoom), llvm::Align(8));
   Value *const end = e.b.CreateAdd(begin, e.i64(static_cast<std::int64_t>(size)));
   Value *const at = e.b.CreateAdd(begin, e.i64(observations::kHeaderWords));
-  e.where(e.b.CreateICmpULE(end, room), [&] {
+  Value *const isGiven = e.b.CreateICmpULE(end, room);
+  // An earlier launch's record may lie there still, which would be taken for this one's.
+  e.where(e.allOf({isFirst, e.b.CreateNot(isGiven), e.b.CreateICmpULT(begin, room)}),
+          [&] { record.write(at, e.i64(0)); });
+  e.where(isGiven, [&] {
     e.where(isFirst, [&] {
       record.write(at, e.i64(std::int64_t{e.addSite(op)} + 1));
       record.write(e.b.CreateAdd(at, e.i64(1)), record.blockXy());

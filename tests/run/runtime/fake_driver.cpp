@@ -162,6 +162,7 @@ void deliver(void *stream, std::int64_t number = INT64_MAX) {
 
 /// A copy in a stream: of plain memory at once, which drivers may do, of pinned memory later.
 int startCopy(void *to, const void *from, const void *ofHost, std::size_t bytes, void *stream) {
+  (ofHost == from ? state().bytesIn : state().bytesOut) += bytes;
   const std::int64_t number = ++state().copiesOfPinned;
   state().pending.push_back({stream, to, from, bytes, number});
   if (state().pinnedBehind(ofHost) < bytes) deliver(stream);
@@ -171,6 +172,7 @@ int startCopy(void *to, const void *from, const void *ofHost, std::size_t bytes,
 int copyIn(std::uint64_t to, const void *from, std::size_t bytes) {
   if (!isReachable(to, bytes)) return kInvalidValue;
   deliver(nullptr);
+  state().bytesIn += bytes;
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   return 0;
 }
@@ -178,6 +180,7 @@ int copyIn(std::uint64_t to, const void *from, std::size_t bytes) {
 int copyOut(void *to, std::uint64_t from, std::size_t bytes) {
   if (!isReachable(from, bytes)) return kInvalidValue;
   deliver(nullptr);
+  state().bytesOut += bytes;
   std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
   return 0;
 }

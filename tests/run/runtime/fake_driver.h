@@ -95,7 +95,8 @@ struct State {
   /// Copies from and to it, oldest first. Each is done when somebody may know that it is, and not
   /// before: at a wait, or something behind it in its stream.
   std::vector<PendingCopy> pending;
-  std::int64_t copiesOfPinned = 0; ///< That there have been.
+  std::int64_t copiesOfPinned = 0;       ///< That there have been.
+  std::size_t bytesIn = 0, bytesOut = 0; ///< Of all copies from and to the host.
   std::map<int, OtherContext> otherContexts;
   void (*destroyContext)(int) = nullptr; ///< With what was loaded there.
   /// The contexts that streams, modules, events and memory were made in. HIP's are all in 0.

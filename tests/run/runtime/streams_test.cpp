@@ -4,6 +4,7 @@
 #include "runtime/gpus.h"
 #include "tests/run/runtime/fake_vendor.h"
 #include "tests/run/runtime/opened_fake.h"
+#include "tests/support/captured_output.h"
 #include "tests/support/thrown_code.h"
 #include <imbrex/imbrex.hpp>
 
@@ -35,6 +36,7 @@ extern "C" __attribute__((visibility("default"))) void *malloc(std::size_t bytes
 namespace imbrex {
 namespace {
 
+using testing::CapturedOutput;
 using testing::contentOf;
 using testing::kFake;
 using Fake = testing::OpenedFake;
@@ -65,6 +67,14 @@ struct Told {
   static constexpr names parameters{"x"};
   void operator()(view<const f32, 1> x) const {
     device_assert(x[box<64>(program_id(0))] >= 0.0f, "none below");
+  }
+};
+
+/// From one block on.
+struct Prints {
+  static constexpr names parameters{"x", "first"};
+  void operator()(view<const f32, 1> x, scalar<i32> first) const {
+    IMBREX_IF(program_id(0) >= first) { device_print("first", sum(x[box<2>(0)])); }
   }
 };
 
@@ -181,6 +191,31 @@ TEST_CASE("a stream that is captured gets launches, but nothing that would wait 
   fake.driver.device = [](const fake::SeenLaunch &) { return 0; };
   told(other, grid(1), x);
   CHECK(thrownCode([&] { told(queue, grid(1), x); }) == "CapturedLaunch");
+}
+
+TEST_CASE("of what a launch may print and assert no more is copied than it did") {
+  Fake fake(trace(Prints{}));
+  const auto kernel = jit(Prints{});
+  const stream queue(fake.on);
+  const device_buffer<f32> x(queue, upTo64());
+  const std::size_t arrays = fake.driver.memory.size();
+  kernel(queue, grid(1), x, 0); // compiles
+  for (const std::int32_t blocks : {1, 3}) {
+    CAPTURE(blocks);
+    fake.driver.calls.clear();
+    fake.driver.bytesIn = fake.driver.bytesOut = 0;
+    CapturedOutput captured;
+    kernel(queue, grid(blocks), x, 2);
+    CHECK(captured.finish() == (blocks < 3 ? "" : "[pid 2,0,0] first: 3\n"));
+    constexpr std::size_t kHead = 64, kRecord = 32;
+    CHECK(fake.driver.bytesIn == kHead);
+    CHECK(fake.driver.bytesOut == (blocks < 3 ? kHead : kHead + kRecord));
+    // Its room is taken in the stream's order, and given back so.
+    CHECK(fake.calls("allocateIn") == 1);
+    CHECK(fake.calls("allocate") == 0);
+    CHECK(fake.driver.memory.size() == arrays);
+  }
+  CHECK(fake.played.problem() == "");
 }
 
 TEST_CASE("events order streams and tell the time between them") {
