@@ -32,7 +32,7 @@ std::string moreRegisters(const lower::KernelInterface &interface, const machine
 
 std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
                                    const target::GpuTarget &target, const std::string &assembly,
-                                   const target::ObjectCode &object) {
+                                   const target::ObjectCode &object, std::string_view which) {
   const target::Resources resources = target.resources(object);
   if (resources.spilledBytes == 0) return std::nullopt;
   const machine::Machine &machine = target.machine();
@@ -41,7 +41,8 @@ std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
   if (target.leavesRegisters()) taken = resources.registers;
   return diagnostic(Diag::RegistersSpilled, line.known() ? line : interface.where, interface.name,
                     machine.name, resources.spilledBytes, resources.registers,
-                    line.known() ? "here" : "at once", moreRegisters(interface, machine, taken));
+                    line.known() ? "here" : "at once", moreRegisters(interface, machine, taken),
+                    which);
 }
 
 } // namespace imbrex

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace imbrex {
 
@@ -15,9 +16,9 @@ std::string moreRegisters(const lower::KernelInterface &interface, const machine
 
 /// The warning that a kernel's threads keep in memory what their registers have no room for: how
 /// much, the line at which most is put there, and what helps. None where all has room, or where the
-/// image does not say.
+/// image does not say. `which`: of several codes of the kernel, behind its name.
 std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
                                    const target::GpuTarget &target, const std::string &assembly,
-                                   const target::ObjectCode &object);
+                                   const target::ObjectCode &object, std::string_view which = "");
 
 } // namespace imbrex

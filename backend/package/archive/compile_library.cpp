@@ -12,6 +12,7 @@
 #include "backend/spills.h"
 #include "backend/support/environment.h"
 #include "backend/support/float_state.h"
+#include "backend/support/text.h"
 #include "backend/target/codegen/loc_lines.h"
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
@@ -89,6 +90,21 @@ std::string packed(const Task &of, std::string content) {
   return package::writePackage(of.target.machine->family, member, /*compressed=*/true);
 }
 
+/// Which of a kernel's codes for a target it is: by its name in the library, its elements, and how
+/// much it takes for granted of what the code for most launches does.
+std::string nameOf(const Task &of) {
+  const ir::Kernel &kernel = of.kernel();
+  std::vector<std::string_view> elements;
+  for (std::size_t i = 0; i < kernel.parameterCount(); ++i)
+    if (const auto name = ir::info(kernel.parameterType(i).element()).name;
+        kernel.parameterType(i).hasMemory() && !llvm::is_contained(elements, name))
+      elements.push_back(name);
+  const std::string config = of.of.config.empty() ? "" : ", configuration " + of.of.config;
+  const std::int64_t most = assumedOnGpu(kernel, *of.target.machine).front().count();
+  return " (" + of.of.name + config + "; of " + joined(elements) + "; assuming " +
+         std::to_string(of.assumptions.count()) + " of " + std::to_string(most) + ")";
+}
+
 Result<void> makeImage(Task &of, const GpuCode &code, CodeOnGpu &made) {
   const target::GpuTarget &target = target::gpuTarget(*of.target.machine);
   const auto assembly = makeAssembly(code, target);
@@ -101,8 +117,7 @@ Result<void> makeImage(Task &of, const GpuCode &code, CodeOnGpu &made) {
   if (hasToTell) {
     const auto told = of.options.keepsLines ? object : makeObject(*assembly, target);
     if (!told) return told.failure();
-    if (auto spills = spillsOf(code.interface, target, *assembly, *told))
-      of.diagnostics.add(std::move(*spills));
+    made.spills = spillsOf(code.interface, target, *assembly, *told, nameOf(of));
   }
   if (!object) return object.failure();
   made.resources = target.resources(*object);
@@ -269,6 +284,8 @@ bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics
       if (tasks[next].made) made.push_back(std::move(*tasks[next].made));
     }
     kernel->codes = neededOf(std::move(made));
+    for (const LibraryCode &code : kernel->codes)
+      if (code.gpu.spills) diagnostics.add(*code.gpu.spills);
   }
   return !diagnostics.hasErrors();
 }

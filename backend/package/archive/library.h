@@ -54,6 +54,7 @@ struct CodeOnGpu {
   std::int32_t sharedMemoryBytes = 0;
   std::vector<CodeSite> sites = {};
   std::optional<target::Resources> resources = {}; ///< Of an image.
+  std::optional<Diagnostic> spills = {};           ///< What is to be told of them.
 };
 struct CodeOnHost {
   std::unique_ptr<llvm::MemoryBuffer> object = {};
