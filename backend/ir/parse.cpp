@@ -286,6 +286,13 @@ private:
     const Token token = peek();
     const auto value = parseValue();
     if (!value) return false;
+    std::int64_t number = 0;
+    // In the numbers of a kernel it stands for those that nobody has chosen, and is not printed.
+    const bool isZero = value->form == WrittenValue::Form::Number &&
+                        llvm::to_integer(value->text, number, 10) && number == 0;
+    if (isZero && std::holds_alternative<KernelAttrs>(attributes))
+      return error(Diag::TextBadAttribute, token, shown(name),
+                   "a whole number from 1 on, or left out to be chosen", shown(token));
     return setAttribute(attributes, name.text, *value) ||
            error(Diag::TextBadAttribute, token, shown(name), field->wanted, shown(token));
   }

@@ -23,14 +23,18 @@ struct Sort {
   std::int32_t warps = 0; ///< Of a block, where it matters.
 };
 
+/// What a kernel's text asks for, if that is anything.
+std::string asksFor(std::int32_t warps) {
+  return warps == 0 ? "" : "[warps = " + std::to_string(warps) + "] ";
+}
+
 /// Sorts numbers, and their places along with them.
 ir::Kernel sortKernel(const Sort &sort) {
   const std::string tile = "i32[" + sort.shape + "]";
   return testing::parsedKernel(
-      "kernel @k(%x: view<const i32, 2>, %y: view<i32, 2>, %p: view<i32, 2>) stage tiles [warps "
-      "= " +
-      std::to_string(sort.warps) +
-      "] {\n"
+      "kernel @k(%x: view<const i32, 2>, %y: view<i32, 2>, %p: view<i32, 2>) stage tiles " +
+      asksFor(sort.warps) +
+      "{\n"
       "%z = constant 0 : i32\n%a = view.load %x, %z, %z : " +
       tile + "\n%f = arange : i32[" + std::to_string(sort.rows * sort.columns) +
       "]\n%i = reshape %f : " + tile + "\n" +
@@ -155,8 +159,8 @@ ir::Kernel kernelOf(const Selection &of) {
   const std::string first = " [offsets = [0], strides = [1]] : ";
   return testing::parsedKernel(
       "kernel @k(%x: view<const " + element + ", 1>, %y: view<" + element +
-      ", 1>, %p: view<i32, 1>) stage tiles [warps = " + std::to_string(of.warps) +
-      "] {\n%z = constant 0 : i32\n%a = view.load %x, %z : " + row(element, of.count) +
+      ", 1>, %p: view<i32, 1>) stage tiles " + asksFor(of.warps) +
+      "{\n%z = constant 0 : i32\n%a = view.load %x, %z : " + row(element, of.count) +
       "\n%i = arange : " + row("i32", of.count) + "\n%s, %o = sort %a, %i" +
       (of.isDescending ? " [descending = true]" : "") + " : " + row(element, of.count) + ", " +
       row("i32", of.count) + "\n%t = slice %s" + first + row(element, of.kept) + "\n%q = slice %o" +
