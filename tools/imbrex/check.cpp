@@ -20,9 +20,8 @@ cl::opt<std::string> target("target", cl::value_desc("T"),
                             cl::desc("Hold memory, threads and registers against this machine too, "
                                      "one of `imbrex targets`; a kernel is compiled for it"),
                             Of{checkOptions});
-cl::opt<std::int32_t> minBlocks("min-blocks", cl::value_desc("n"), cl::init(1),
-                                cl::desc("Blocks that share a core and its registers"),
-                                Of{checkOptions});
+Number minBlocks("min-blocks", cl::value_desc("n"), cl::init(1),
+                 cl::desc("Blocks that share a core and its registers"), Of{checkOptions});
 
 bool checkTarget(const schedule::Program &program, Diagnostics &diagnostics) {
   if (target.empty()) {

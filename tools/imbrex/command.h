@@ -57,6 +57,16 @@ public:
   }
 };
 
+/// Reads the number of an option, and says as any other error what is none, or too large.
+class NumberParser : public llvm::cl::parser<std::int32_t> {
+public:
+  using llvm::cl::parser<std::int32_t>::parser;
+
+  bool parse(const llvm::cl::Option &option, llvm::StringRef argument, llvm::StringRef text,
+             std::int32_t &value);
+};
+using Number = llvm::cl::opt<std::int32_t, false, NumberParser>;
+
 /// Says what the command line lacks; the exit code.
 int reportUsage(const Diagnostic &problem);
 /// Says what was found, and how the command ends with it: a mistake that the words of the command

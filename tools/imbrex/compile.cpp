@@ -6,6 +6,7 @@
 #include "backend/report.h"
 #include "backend/spills.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "tools/imbrex/command.h"
@@ -52,12 +53,19 @@ cl::opt<bool> withoutAssumptions("no-assumptions",
 cl::opt<bool> withTime("time", cl::desc("Say on stderr what the time went into"),
                        Of{compileOptions});
 
-cl::opt<std::int32_t> warps("warps", cl::value_desc("n"),
-                            cl::desc("Let blocks have so many warps, a power of two"),
-                            Of{compileOptions});
-cl::opt<std::int32_t> registers("registers", cl::value_desc("n"),
-                                cl::desc("Let a thread use so many registers at most"),
-                                Of{compileOptions});
+Number warps("warps", cl::value_desc("n"),
+             cl::desc("Let blocks have so many warps, a power of two"), Of{compileOptions});
+Number registers("registers", cl::value_desc("n"),
+                 cl::desc("Let a thread use so many registers at most"), Of{compileOptions});
+cl::opt<std::string>
+    cluster("cluster", cl::value_desc("x,y,z"),
+            cl::desc("Let launches have clusters of so many blocks along each axis"),
+            Of{compileOptions});
+cl::opt<bool> cooperative("cooperative", cl::desc("Let launches have all blocks run at once"),
+                          Of{compileOptions});
+cl::opt<bool> programmatic("programmatic",
+                           cl::desc("Let launches start while the one in front ends"),
+                           Of{compileOptions});
 
 /// The command line as it was: lld, which is a library here, sets LLVM's options back.
 struct Request {
@@ -65,9 +73,12 @@ struct Request {
   std::vector<std::string> targets;
   bool asJson, isCompressed, withAssumptions, withTime;
   std::optional<std::int32_t> warps, registers;
+  std::optional<std::string> cluster;
+  bool cooperative, programmatic;
 };
 
-std::optional<std::int32_t> valueOf(const cl::opt<std::int32_t> &option) {
+template <class Option>
+auto valueOf(const Option &option) {
   return option.getNumOccurrences() > 0 ? std::optional(option.getValue()) : std::nullopt;
 }
 
@@ -81,7 +92,10 @@ Request requestNow() {
           .withAssumptions = !withoutAssumptions,
           .withTime = withTime,
           .warps = valueOf(warps),
-          .registers = valueOf(registers)};
+          .registers = valueOf(registers),
+          .cluster = valueOf(cluster),
+          .cooperative = cooperative,
+          .programmatic = programmatic};
 }
 
 std::string textOf(const llvm::Module &module) {
@@ -234,6 +248,21 @@ std::optional<std::string> makePackage(const ir::Kernel &kernel,
   return package::writePackage(machines.front()->family, members, request.isCompressed);
 }
 
+/// `2`, `2,1`, `2,1,4`; none where it is no cluster.
+std::optional<llvm::SmallVector<std::int64_t, 5>> clusterOf(llvm::StringRef text) {
+  constexpr std::size_t kAxes = 3;
+  llvm::SmallVector<llvm::StringRef, kAxes> parts;
+  text.split(parts, ',');
+  if (parts.size() > kAxes) return std::nullopt;
+  ir::KernelAttrs of;
+  of.cluster.assign(kAxes, 1);
+  for (const auto &[part, extent] : llvm::zip(parts, of.cluster))
+    if (!llvm::to_integer(part, extent, 10) || extent < 1 ||
+        of.clusterBlocks() > ir::KernelAttrs::kMostClusterBlocks)
+      return std::nullopt;
+  return of.cluster;
+}
+
 /// Lets the kernel ask for what the command line does.
 bool applyDemands(ir::Kernel &kernel, const Request &request, Diagnostics &diagnostics) {
   using ir::KernelAttrs;
@@ -249,6 +278,16 @@ bool applyDemands(ir::Kernel &kernel, const Request &request, Diagnostics &diagn
     diagnostics.report(Diag::BadOptionNumber, {}, "--registers", KernelAttrs::kLeastRegisters,
                        KernelAttrs::kMostRegisters, *request.registers,
                        "without it the compiler chooses");
+  if (request.cluster) {
+    auto given = clusterOf(*request.cluster);
+    if (!given)
+      diagnostics.report(Diag::BadClusterText, {}, KernelAttrs::kMostClusterBlocks,
+                         *request.cluster);
+    else
+      asked.cluster = std::move(*given);
+  }
+  asked.cooperative |= request.cooperative;
+  asked.programmatic |= request.programmatic;
   kernel.setAttributes(asked);
   return !diagnostics.hasErrors();
 }

@@ -25,26 +25,25 @@ cl::opt<std::string> blocked("blocked", cl::value_desc("64x32"),
                              cl::desc("Instead of LAYOUT: neighbours to a thread, then to lanes, "
                                       "then to warps"),
                              Of{layoutOptions});
-cl::opt<std::int32_t> perThread("per-thread", cl::init(1), cl::value_desc("n"),
-                                cl::desc("Neighbours of a thread"), Of{layoutOptions});
+Number perThread("per-thread", cl::init(1), cl::value_desc("n"), cl::desc("Neighbours of a thread"),
+                 Of{layoutOptions});
 cl::opt<std::string> targetName("target", cl::value_desc("T"),
                                 cl::desc("The GPU whose warps and shared memory are meant"),
                                 Of{layoutOptions});
-cl::opt<std::int32_t> lanes("lanes", cl::init(32), cl::value_desc("n"),
-                            cl::desc("Of a warp (those of the target, else 32)"),
-                            Of{layoutOptions});
-cl::opt<std::int32_t> warps("warps", cl::init(4), cl::value_desc("n"), cl::desc("Of the block"),
-                            Of{layoutOptions});
-cl::list<std::int32_t> order("order", cl::CommaSeparated, cl::value_desc("1,0"),
-                             cl::desc("The axes, fastest first (the last axis first)"),
-                             Of{layoutOptions});
+Number lanes("lanes", cl::init(32), cl::value_desc("n"),
+             cl::desc("Of a warp (those of the target, else 32)"), Of{layoutOptions});
+Number warps("warps", cl::init(4), cl::value_desc("n"), cl::desc("Of the block"),
+             Of{layoutOptions});
+cl::list<std::int32_t, bool, NumberParser>
+    order("order", cl::CommaSeparated, cl::value_desc("1,0"),
+          cl::desc("The axes, fastest first (the last axis first)"), Of{layoutOptions});
 cl::opt<std::string> svgFile("svg", cl::value_desc("file"), cl::desc("Draw it, too"),
                              Of{layoutOptions});
 cl::opt<std::string> toLayout("to", cl::value_desc("LAYOUT"),
                               cl::desc("Say how the tile is converted to this layout"),
                               Of{layoutOptions});
-cl::opt<std::int32_t> elementBytes("element-bytes", cl::init(4), cl::value_desc("n"),
-                                   cl::desc("Of the tile that --to converts"), Of{layoutOptions});
+Number elementBytes("element-bytes", cl::init(4), cl::value_desc("n"),
+                    cl::desc("Of the tile that --to converts"), Of{layoutOptions});
 
 constexpr std::int32_t kMaxThreads = 1024;
 

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <new>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -43,6 +44,22 @@ int reportMissingSchedule(std::string_view subcommand) {
 
 namespace {
 
+std::string dashed(llvm::StringRef option) {
+  return (option.size() == 1 ? "-" : "--") + option.str();
+}
+
+} // namespace
+
+bool NumberParser::parse(const llvm::cl::Option & /*option*/, llvm::StringRef argument,
+                         llvm::StringRef text, std::int32_t &value) {
+  if (!text.getAsInteger(0, value)) return false;
+  reportUsage(diagnostic(Diag::NoOptionNumber, {}, dashed(argument),
+                         std::numeric_limits<std::int32_t>::max(), text.str()));
+  return true;
+}
+
+namespace {
+
 /// Mistakes in the words of the command line; of those, none has a place.
 constexpr auto kUsageMistakes = std::to_array<Diag>(
     {Diag::UnknownTarget,   Diag::MisspeltTarget, Diag::NoGpuCode,       Diag::NoSuchFormat,
@@ -51,7 +68,7 @@ constexpr auto kUsageMistakes = std::to_array<Diag>(
      Diag::TooManyBlocks,   Diag::BadAssignment,  Diag::BadOutput,       Diag::LonelyOption,
      Diag::BadOptionNumber, Diag::BadTripCount,   Diag::BadLayoutText,   Diag::BadExtents,
      Diag::NoPowerOfTwo,    Diag::BadAxisOrder,   Diag::PictureTooLarge, Diag::LayoutsDoNotMatch,
-     Diag::NoCache,         Diag::CacheAction});
+     Diag::NoCache,         Diag::CacheAction,    Diag::BadClusterText});
 
 bool isUsage(const Diagnostic &problem) {
   return !problem.where.known() && llvm::is_contained(kUsageMistakes, problem.kind);
@@ -172,10 +189,6 @@ bool isKnown(std::string_view word) {
   reportUsage(meant.empty() ? diagnostic(Diag::ForeignSubcommand, {}, word, joined(names))
                             : diagnostic(Diag::UnknownSubcommand, {}, word, meant));
   return false;
-}
-
-std::string dashed(llvm::StringRef option) {
-  return (option.size() == 1 ? "-" : "--") + option.str();
 }
 
 /// Of an option that has one value the last would count, in silence.

@@ -33,11 +33,11 @@ cl::list<std::string> tripTexts("trips", cl::CommaSeparated, cl::value_desc("k=8
 cl::list<std::string> signalling("signals", cl::CommaSeparated, cl::value_desc("queue"),
                                  cl::desc("Queues that can arrive at a barrier by themselves"),
                                  Of{planOptions});
-cl::opt<std::int32_t> slots("slots", cl::value_desc("n"),
-                            cl::desc("So many slots, and not as many as pay"), Of{planOptions});
-cl::opt<std::int32_t> warps("warps", cl::value_desc("n"),
-                            cl::desc("Warps of the role that computes, and not those of the work"),
-                            Of{planOptions});
+Number slots("slots", cl::value_desc("n"), cl::desc("So many slots, and not as many as pay"),
+             Of{planOptions});
+Number warps("warps", cl::value_desc("n"),
+             cl::desc("Warps of the role that computes, and not those of the work"),
+             Of{planOptions});
 cl::opt<bool> turns("turns", cl::desc("The warps that compute may do so in two groups by turns"),
                     Of{planOptions});
 cl::opt<bool> registers("registers", cl::desc("Roles may change the number of their registers"),

@@ -118,6 +118,57 @@ TEST_CASE("registers that are spilled are told, with the line and a way out" *
   }
 }
 
+TEST_CASE("what launches ask for is said on the command line as well") {
+  const machine::Machine &machine = *machine::findMachine("sm_90a");
+  if (target::findGpuTarget(machine) == nullptr) return;
+  const auto askedBy = [](const std::string &file, const std::string &options) {
+    const Outcome ir =
+        shell("imbrex compile " + file + " --target sm_90a --emit ir " + options + " 2>&1");
+    CHECK(ir.status == 0);
+    const std::string first = ir.output.substr(0, ir.output.find('\n'));
+    return first.substr(std::min(first.find('['), first.size()));
+  };
+  CHECK(askedBy("scale.imx", "") == "");
+  CHECK(askedBy("scale.imx", "--cluster 2") == "[cluster = [2, 1, 1]] {");
+  CHECK(askedBy("scale.imx", "--cluster 1,4,2 --programmatic") ==
+        "[cluster = [1, 4, 2], programmatic = true] {");
+  CHECK(askedBy("scale.imx", "--cooperative --warps 2") == "[warps = 2, cooperative = true] {");
+  // The code of a programmatic kernel waits for the launch in front.
+  const std::string assembly = "imbrex compile scale.imx --target sm_90a --emit asm 2>&1";
+  CHECK_FALSE(contains(shell(assembly).output, "griddepcontrol.wait"));
+  CHECK(contains(shell(assembly + " --programmatic").output, "griddepcontrol.wait"));
+  const auto refused = [](const std::string &options, int status, const std::string &part) {
+    const Outcome outcome = shell("imbrex compile scale.imx " + options + " 2>&1");
+    CAPTURE(outcome.output);
+    CHECK(outcome.status == status);
+    CHECK(contains(outcome.output, part));
+  };
+  for (const char *none : {"0", "2,x", "4,4,2", "1,1,1,1", "''", "17", "99999999999", "-1,-1"})
+    refused("--target sm_90a --cluster=" + std::string(none), 2,
+            "error: --cluster wants one to three numbers from 1 on that multiply to 16 at most");
+  if (target::findGpuTarget(*machine::findMachine("sm_80")) != nullptr)
+    refused("--target sm_80 --cluster 2", 1,
+            "scale.imx:2: error: kernel 'scale' asks for `cluster`");
+}
+
+TEST_CASE("a number that is none, or too large, is an error as others are") {
+  const auto said = [](const std::string &line) {
+    const Outcome outcome = shell("imbrex " + line);
+    CHECK(outcome.status == 2);
+    return outcome.output;
+  };
+  const auto none = [](const std::string &option, const std::string &given) {
+    return "imbrex: error: " + option + " wants a whole number up to 2147483647, not '" + given +
+           "'\n  hint: write it in digits, such as 4\n";
+  };
+  CHECK(said("compile scale.imx --target sm_80 --registers 99999999999") ==
+        none("--registers", "99999999999"));
+  CHECK(said("compile scale.imx --target sm_80 --warps four") == none("--warps", "four"));
+  CHECK(said("layout --blocked 4 --lanes x") == none("--lanes", "x"));
+  CHECK(said("layout --blocked 4x4 --order 1,x") == none("--order", "x"));
+  CHECK(said("check scale.imx --min-blocks 4294967296") == none("--min-blocks", "4294967296"));
+}
+
 TEST_CASE("what the author asks for is what the code has, or is an error with a way out" *
           doctest::test_suite("toolkit")) {
   for (const char *name : {"sm_80", "gfx942", "gfx1100"}) {
