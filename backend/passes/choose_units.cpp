@@ -391,6 +391,36 @@ std::string nameOf(const Op &op) {
   return "'" + std::string(info(op.kind).mnemonic) + "' at " + toText(op.where);
 }
 
+/// Why a product stays one by multiply-adds, and what would change that.
+std::string whyNoUnit(const Kernel &kernel, const Op &dot, const machine::Machine &machine) {
+  const ProductShape shape = shapeOf(kernel, dot);
+  for (const Elements &elements : waysOf(kernel, dot)) {
+    const auto rows = instructionsFor(machine, kernel, dot, elements);
+    if (rows.empty()) continue;
+    const MmaInstruction *unit = cheapestOf(rows, shape);
+    if (!isWorthwhile(shape, *unit))
+      return "of " + std::string(unit->intrinsic) + " one multiplication in " +
+             std::to_string(std::get<0>(costOf(shape, *unit, false)) /
+                            (shape.m * shape.n * shape.k * shape.batches)) +
+             " would be wanted; tiles of more rows or columns would use it";
+  }
+  const ElementKind a = elementOf(kernel, dot, 0), b = elementOf(kernel, dot, 1),
+                    sums = kernel.type(dot.result()).element();
+  std::string why = "no matrix instruction of " + std::string(machine.name) + " multiplies " +
+                    std::string(info(a).name) + " by " + std::string(info(b).name) + " onto " +
+                    std::string(info(sums).name);
+  if (a == ElementKind::F32 && b == a && dot.kind == OpKind::Dot) {
+    const auto makes = [&](ElementKind element, Precision precision) {
+      return !instructionsFor(machine, kernel, dot, {element, element, precision}).empty();
+    };
+    if (makes(ElementKind::F32, Precision::Tf32))
+      why += "; with precision tf32 or tf32x3 one does";
+    else if (makes(ElementKind::BF16, Precision::Ieee) && machine::hasBf16Op(machine, "cast"))
+      why += "; with precision bf16x3 one does"; // as split-products decides
+  }
+  return why;
+}
+
 std::string explained(const Product &product, const Grid &grid) {
   const Op &op = *product.op;
   const MmaInstruction &unit = *product.unit;
@@ -501,8 +531,8 @@ void chooseUnits(Kernel &kernel, const PassContext &context) {
     if (auto product = productOf(kernel, op, context))
       products.push_back(std::move(*product));
     else if (context.explanation)
-      *context.explanation += nameOf(op) + ": multiply-adds; no matrix instruction of " +
-                              std::string(context.machine.name) + " fits\n";
+      *context.explanation +=
+          nameOf(op) + ": multiply-adds; " + whyNoUnit(kernel, op, context.machine) + "\n";
   });
   if (products.empty()) return;
   SharingFinder(kernel, products).find();

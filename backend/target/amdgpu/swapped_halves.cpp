@@ -42,7 +42,8 @@ std::optional<SwappedHalves> swappedHalves(llvm::Instruction &instruction) {
     return std::nullopt;
   auto *const decides = llvm::dyn_cast<llvm::Instruction>(condition);
   if (!decides || !x->getType()->isIntegerTy(32)) return std::nullopt;
-  return SwappedHalves{decides, x, y, static_cast<unsigned>(lower), static_cast<unsigned>(upper - 2)};
+  return SwappedHalves{decides, x, y, static_cast<unsigned>(lower),
+                       static_cast<unsigned>(upper - 2)};
 }
 
 /// The bytes of two words, counted from the first one's lowest, that v_perm_b32 takes.
@@ -59,9 +60,8 @@ class Permuter {
 public:
   Value *permute(llvm::Instruction &instruction, const SwappedHalves &halves) {
     llvm::IRBuilder<> b(&instruction);
-    Value *const word =
-        b.CreateIntrinsic(llvm::Intrinsic::amdgcn_perm, {},
-                          {halves.second, halves.first, selectorOf(halves)});
+    Value *const word = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_perm, {},
+                                          {halves.second, halves.first, selectorOf(halves)});
     return b.CreateBitCast(word, instruction.getType());
   }
 
@@ -72,9 +72,9 @@ private:
     if (selector) return selector;
     llvm::IRBuilder<> b(halves.condition->getParent(),
                         *halves.condition->getInsertionPointAfterDef());
-    return selector =
-               b.CreateSelect(halves.condition, b.getInt32(selected(halves.lower, 2 + halves.upper)),
-                              b.getInt32(selected(2 + halves.lower, halves.upper)));
+    return selector = b.CreateSelect(halves.condition,
+                                     b.getInt32(selected(halves.lower, 2 + halves.upper)),
+                                     b.getInt32(selected(2 + halves.lower, halves.upper)));
   }
 
   std::map<std::pair<llvm::Instruction *, unsigned>, Value *> selectors_;

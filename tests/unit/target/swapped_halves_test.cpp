@@ -31,13 +31,16 @@ std::unique_ptr<llvm::Module> moduleOf(llvm::LLVMContext &context, const Halves 
       "  %c = icmp eq i32 %lane, 0\n"
       "  %d = icmp eq i32 %lane, 1\n"
       "  %a = select i1 %c, i32 %x, i32 %y\n"
-      "  %b = " + halves.other + "\n"
-      "  %p = bitcast i32 %a to <2 x i16>\n"
-      "  %q = bitcast i32 %b to <2 x i16>\n"
-      "  %w = shufflevector <2 x i16> %p, <2 x i16> %q, <2 x i32> <i32 " +
-          std::to_string(halves.lower) + ", i32 " + std::to_string(halves.upper) + ">\n"
-      "  ret <2 x i16> %w\n"
-      "}\n",
+      "  %b = " +
+          halves.other +
+          "\n"
+          "  %p = bitcast i32 %a to <2 x i16>\n"
+          "  %q = bitcast i32 %b to <2 x i16>\n"
+          "  %w = shufflevector <2 x i16> %p, <2 x i16> %q, <2 x i32> <i32 " +
+          std::to_string(halves.lower) + ", i32 " + std::to_string(halves.upper) +
+          ">\n"
+          "  ret <2 x i16> %w\n"
+          "}\n",
       problem, context);
   REQUIRE_MESSAGE(module, problem.getMessage().str());
   permuteSwappedHalves(*module);
@@ -57,9 +60,9 @@ std::string bytesOf(const llvm::IntrinsicInst &call, bool holds) {
   REQUIRE(call.getIntrinsicID() == llvm::Intrinsic::amdgcn_perm);
   const auto *selector = llvm::cast<llvm::SelectInst>(call.getOperand(2));
   CHECK(selector->getCondition()->getName() == "c");
-  const auto bytes = llvm::cast<llvm::ConstantInt>(holds ? selector->getTrueValue()
-                                                         : selector->getFalseValue())
-                         ->getZExtValue();
+  const auto bytes =
+      llvm::cast<llvm::ConstantInt>(holds ? selector->getTrueValue() : selector->getFalseValue())
+          ->getZExtValue();
   std::string text;
   for (unsigned i = 0; i < 4; ++i) {
     const auto byte = bytes >> (8 * i) & 0xff;
