@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace imbrex {
 namespace {
@@ -16,9 +17,6 @@ namespace {
 using namespace ir;
 using passes::pipeline::KernelSchedule;
 using passes::pipeline::workOf;
-
-// What nobody knows: the trips of other loops; all else is done once.
-constexpr std::int32_t kUsualTrips = 32;
 
 class LoopFinder {
 public:
@@ -56,12 +54,20 @@ private:
     loop.areKnown &= machine::unitCycles(machine_, *unit).isKnown;
   }
 
+  static bool hasLoop(const Op &op) {
+    bool found = false;
+    for (const Block &region : op.regions)
+      walk(region, [&](const Op &inner) { found |= passes::isLoop(inner); });
+    return found;
+  }
+
   LoopOnUnits &at(const Op &op) {
     const auto found = llvm::find_if(found_, [&](const auto &loop) { return loop.first == &op; });
     if (found != found_.end()) return found->second;
     const double partitions = machine_.partitionsPerCore;
     found_.emplace_back(
         &op, LoopOnUnits{.where = op.where,
+                         .hasLoops = hasLoop(op),
                          .partOfUnits = std::min(1.0, kernel_.threads().warps / partitions)});
     timeLoop(op, found_.back().second);
     return found_.back().second;
@@ -85,6 +91,8 @@ private:
     for (const auto &[name, cycles] : interval->resources)
       if (name != passes::pipeline::kMatrixUnits)
         loop.sharedCycles = std::max(loop.sharedCycles, cycles);
+      else if (loop.hasLoops)
+        loop.unitCycles = std::llround(cycles);
     constexpr double kSame = 1.02; // as a timeline calls a resource the limit
     loop.limit = interval->cyclesPerTrip <= kSame * interval->lowerBound
                      ? interval->busiest
@@ -93,12 +101,13 @@ private:
                            " by " + interval->busiest;
   }
 
+  /// Of other loops; all else is done once.
   std::vector<std::int32_t> usualTrips() const {
     std::vector<std::int32_t> trips;
     for (const passes::pipeline::TripsKind kind : schedule_->trips) {
       const bool isOnce =
           kind == passes::pipeline::TripsKind::Rest || kind == passes::pipeline::TripsKind::Branch;
-      trips.push_back(isOnce ? 1 : kUsualTrips);
+      trips.push_back(isOnce ? 1 : LoopOnUnits::kInnerTrips);
     }
     return trips;
   }

@@ -11,14 +11,18 @@
 
 namespace imbrex {
 
-/// A loop that itself multiplies on matrix units, as its timeline sees it (docs/timeline.md).
+/// A loop that itself multiplies on matrix units, as its timeline sees it (docs/timeline.md). Loops
+/// in it have their part in its times, with so many trips each.
 struct LoopOnUnits {
+  static constexpr std::int32_t kInnerTrips = 32; ///< Of which nobody knows how many there are.
+
   struct Product {
     std::string_view instruction; ///< LLVM's intrinsic, without "llvm.".
-    std::int64_t count = 0;       ///< That a warp issues in a trip.
+    std::int64_t count = 0;       ///< That a warp issues in a trip, loops in it left out.
   };
 
   Location where;
+  bool hasLoops = false;              ///< In it.
   std::vector<Product> products = {}; ///< By instruction, each once.
   std::int64_t unitCycles = 0;        ///< Of a trip, that the units are busy.
   bool areKnown = true;               ///< Else no document says what they take: a guess.

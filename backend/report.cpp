@@ -77,14 +77,18 @@ std::string productsOf(const LoopOnUnits &loop) {
 std::string busyIn(const LoopOnUnits &loop) {
   const std::string guess = loop.areKnown ? "" : ", which no document says and is a guess";
   if (!loop.cyclesPerTrip) return llvm::formatv("{0} cycles of a trip{1}", loop.unitCycles, guess);
-  return llvm::formatv("{0} of {1:f0} cycles of a trip{2}, {3:f0} %; limited by {4}",
-                       loop.unitCycles, *loop.cyclesPerTrip, guess, 100 * loop.share(), loop.limit);
+  const std::string inner =
+      loop.hasLoops ? " with " + std::to_string(LoopOnUnits::kInnerTrips) + " of each in it" : "";
+  return llvm::formatv("{0} of {1:f0} cycles of a trip{2}{3}, {4:f0} %; limited by {5}",
+                       loop.unitCycles, *loop.cyclesPerTrip, inner, guess, 100 * loop.share(),
+                       loop.limit);
 }
 
 void loopsAsText(llvm::raw_ostream &out, const Report &report) {
   for (const LoopOnUnits &loop : report.loops) {
     row(out, "matrix units", "in the loop at " + imbrex::toText(loop.where));
-    out << llvm::formatv("    {0,-18}{1}\n", "a warp, a trip", productsOf(loop));
+    out << llvm::formatv("    {0,-18}{1}{2}\n", "a warp, a trip", productsOf(loop),
+                         loop.hasLoops ? ", loops in it left out" : "");
     out << llvm::formatv("    {0,-18}{1}\n", "busy", busyIn(loop));
     const std::int32_t blocks = report.occupancy.blocksPerCore;
     if (loop.cyclesPerTrip && blocks > 1)

@@ -381,6 +381,41 @@ TEST_CASE("a block of few warps has the units of as many partitions") {
   }
 }
 
+TEST_CASE("a loop's time on the units has that of the loops in it") {
+  const machine::Machine &machine = *machine::findMachine("gfx942");
+  if (target::findGpuTarget(machine) == nullptr) return;
+  ir::Kernel kernel = parsedKernel(R"(
+kernel @k(%a: view<const f16, 2>, %c: view<f32, 2>, %n: i32) stage tiles {
+  %0 = constant 0 : i32
+  %1 = constant 1 : i32
+  %z = constant 0.0 : f32[64x64]
+  for %0, %n, %1 (%j: i32) {
+    %s = for %0, %n, %1, %z [pipelined = 2] (%k: i32, %sum: f32[64x64]) {
+      %x = view.load %a, %j, %k : f16[64x64]
+      %d = dot %x, %x, %sum : f32[64x64]
+      yield %d
+    } : f32[64x64]
+    %y = view.load %a, %j, %0 : f16[64x64]
+    %e = dot %y, %y, %s : f32[64x64]
+    view.store %c, %e, %j, %0
+    yield
+  }
+}
+)");
+  Diagnostics diagnostics;
+  REQUIRE(compileForGpu(kernel, target::gpuTarget(machine), analysis::usualAssumptions(kernel),
+                        diagnostics));
+  const std::vector<LoopOnUnits> loops = loopsOnUnits(kernel, machine);
+  REQUIRE(loops.size() == 2);
+  const bool isInnerFirst = !loops[0].hasLoops;
+  const LoopOnUnits &inner = loops[isInnerFirst ? 0 : 1], &outer = loops[isInnerFirst ? 1 : 0];
+  CHECK(!inner.hasLoops);
+  REQUIRE(outer.hasLoops);
+  CHECK(outer.unitCycles > LoopOnUnits::kInnerTrips * inner.unitCycles);
+  CHECK(outer.unitCycles < (LoopOnUnits::kInnerTrips + 4) * inner.unitCycles);
+  CHECK(outer.share() > 0.5 * inner.share());
+}
+
 TEST_CASE("blocks of a core share its units, and what else is busy for them") {
   const LoopOnUnits loop{.where = {}, .unitCycles = 100, .cyclesPerTrip = 400, .sharedCycles = 130};
   CHECK(loop.shareOf(1) == doctest::Approx(0.25));
