@@ -313,6 +313,34 @@ void makePiecesForWarps(Product &product) {
   if (!fitting.empty()) product.unit = cheapestOf(fitting, product.shape);
 }
 
+/// What a product costs the warp that makes most of it: all of them together, by those at work.
+UnitCost costOfWarp(const Product &product, const MmaInstruction &unit, std::int32_t warps,
+                    bool knowsCycles) {
+  Product with = product;
+  with.unit = &unit;
+  const Grid grid = gridFor(with, warps);
+  const auto [rows, columns] = piecesOf(with);
+  std::int64_t atWork = std::min(grid[grid.size() - 2], rows) * std::min(grid.back(), columns);
+  for (const std::int64_t along : llvm::ArrayRef(grid).drop_back(2)) atWork *= along;
+  const auto [all, instructions] = costOf(product.shape, unit, knowsCycles);
+  return {llvm::divideCeilSigned(all, atWork), llvm::divideCeilSigned(instructions, atWork)};
+}
+
+/// Warps without a piece of their own would make that of another once more: where smaller pieces
+/// take a warp less time, these are taken.
+void makePiecesForAllWarps(Product &product, std::int32_t warps) {
+  if (product.sharing != Sharing::None) return; // makePiecesForWarps has
+  const bool knowsCycles =
+      llvm::none_of(product.units, [](const MmaInstruction *unit) { return unit->cycles == 0; });
+  UnitCost least = costOfWarp(product, *product.unit, warps, knowsCycles);
+  for (const MmaInstruction *unit : product.units) {
+    const UnitCost cost = costOfWarp(product, *unit, warps, knowsCycles);
+    if (std::get<0>(cost) >= std::get<0>(least)) continue;
+    least = cost;
+    product.unit = unit;
+  }
+}
+
 // --- doing it ---
 
 bool isNarrowOr(ElementKind element, ElementKind other) {
@@ -537,8 +565,9 @@ void chooseUnits(Kernel &kernel, const PassContext &context) {
   if (products.empty()) return;
   SharingFinder(kernel, products).find();
   for (Product &product : products) makePiecesForWarps(product);
-  UnitWriter(kernel, context, products, warpsFor(kernel, products, context.machine))
-      .writeIn(kernel.body());
+  const std::int32_t warps = warpsFor(kernel, products, context.machine);
+  for (Product &product : products) makePiecesForAllWarps(product, warps);
+  UnitWriter(kernel, context, products, warps).writeIn(kernel.body());
 }
 
 } // namespace imbrex::passes

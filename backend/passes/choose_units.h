@@ -18,9 +18,10 @@ namespace imbrex::passes {
 /// cycles, the tile rounded up to whole pieces; of equals the one with the fewest instructions. A
 /// warp has 64 x 64 of the sums, or less where registers have no room for these with all that is
 /// wanted beside them (unit_registers.h), as near to a square as can be, so that least is read.
-/// Where one product's sums become another's operand, both have all warps along the axis that they
-/// share, so that the sums can stay in their registers. 8-bit floats that no unit of the machine
-/// takes are cast to f16, exactly.
+/// Where there are more warps than pieces, an instruction of smaller pieces may take each less
+/// time. Where one product's sums become another's operand, both have all warps along the axis that
+/// they share, so that the sums can stay in their registers. 8-bit floats that no unit of the
+/// machine takes are cast to f16, exactly.
 ///
 /// A scaled product has an instruction with block scales, for which f4e2m1 are packed in bytes; or,
 /// of a machine without one for these elements, becomes a plain product of elements that hold the

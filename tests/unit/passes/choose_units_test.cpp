@@ -14,7 +14,7 @@ struct Asked {
   std::string precision = {};
 };
 
-std::string explained(const Asked &asked, const std::string &machine) {
+std::string explained(const Asked &asked, const std::string &machine, int warps = 0) {
   const std::string attributes =
       asked.precision.empty() ? "" : " [precision = " + asked.precision + "]";
   const std::string zero = asked.sums.front() == 'f' ? "0.0" : "0";
@@ -22,7 +22,8 @@ std::string explained(const Asked &asked, const std::string &machine) {
     return "view<const " + tile.substr(0, tile.find('[')) + ", 2>";
   };
   ir::Kernel kernel = testing::parsedKernel(
-      "kernel @k(%a: " + view(asked.a) + ", %b: " + view(asked.b) + ") stage tiles {\n" +
+      "kernel @k(%a: " + view(asked.a) + ", %b: " + view(asked.b) + ") stage tiles" +
+      (warps > 0 ? " [warps = " + std::to_string(warps) + "]" : "") + " {\n" +
       "  %0 = constant 0 : i64\n" + "  %z = constant " + zero + " : " + asked.sums + "\n" +
       "  %x = view.load %a, %0, %0 : " + asked.a + "\n" + "  %y = view.load %b, %0, %0 : " +
       asked.b + "\n" + "  %s = dot %x, %y, %z" + attributes + " : " + asked.sums + "\n" + "}\n");
@@ -43,6 +44,16 @@ TEST_CASE("an explanation names a product's instruction, who makes it, and what 
   CHECK(
       explained({"f16[16x12]", "f16[12x8]", "f32[16x8]"}, "sm_80").find("25 % of it is padding") !=
       std::string::npos);
+}
+
+TEST_CASE("more warps than pieces take an instruction of smaller ones, if each is done sooner") {
+  const Asked asked{"f16[32x64]", "f16[64x32]", "f32[32x32]"};
+  CHECK(explained(asked, "gfx942", 1).find("32 x 32 x 8, 8 times by warps [1, 1]") !=
+        std::string::npos);
+  CHECK(explained(asked, "gfx942", 4).find("16 x 16 x 16, 16 times by warps [2, 2]") !=
+        std::string::npos);
+  CHECK(explained({"f16[64x64]", "f16[64x64]", "f32[64x64]"}, "gfx942", 4)
+            .find("32 x 32 x 8, 32 times by warps [2, 2]") != std::string::npos);
 }
 
 TEST_CASE("an explanation says why a product has no instruction, and what would have one") {
