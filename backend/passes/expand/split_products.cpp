@@ -1,8 +1,8 @@
 #include "backend/passes/expand/split_products.h"
 
 #include "backend/ir/products.h"
-#include "backend/passes/choose_units.h"
 #include "backend/passes/expand/expansion.h"
+#include "backend/passes/units/choose_units.h"
 #include "llvm/ADT/bit.h"
 
 #include <limits>

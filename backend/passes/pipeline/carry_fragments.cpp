@@ -7,7 +7,7 @@
 #include "backend/passes/pipeline/copy_ops.h"
 #include "backend/passes/pipeline/product_parts.h"
 #include "backend/passes/rewriting.h"
-#include "backend/passes/unit_registers.h"
+#include "backend/passes/units/unit_registers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 

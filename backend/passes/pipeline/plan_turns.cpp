@@ -8,7 +8,7 @@
 #include "backend/passes/pipeline/plan_loop.h"
 #include "backend/passes/pipeline/product_parts.h"
 #include "backend/passes/pipeline/read_condition.h"
-#include "backend/passes/unit_registers.h"
+#include "backend/passes/units/unit_registers.h"
 #include "backend/schedule/plan/compute_groups.h"
 #include "backend/schedule/timeline/timeline.h"
 #include "backend/support/check.h"

@@ -382,7 +382,7 @@ TEST_CASE("a block of few warps has the units of as many partitions") {
 }
 
 TEST_CASE("a loop's time on the units has that of the loops in it") {
-  const machine::Machine &machine = *machine::findMachine("gfx942");
+  const machine::Machine &machine = *machine::findMachine("sm_80");
   if (target::findGpuTarget(machine) == nullptr) return;
   ir::Kernel kernel = parsedKernel(R"(
 kernel @k(%a: view<const f16, 2>, %c: view<f32, 2>, %n: i32) stage tiles {

@@ -1,5 +1,5 @@
 #include "backend/machine/mma.h"
-#include "backend/passes/unit_registers.h"
+#include "backend/passes/units/unit_registers.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "backend/passes/unit_registers.h"
+#include "backend/passes/units/unit_registers.h"
 
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/DenseMap.h"

@@ -1,0 +1,249 @@
+#include "backend/passes/units/unit_warps.h"
+
+#include "backend/machine/occupancy.h"
+#include "backend/passes/layouts/layout_plan.h"
+#include "backend/passes/units/unit_registers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace imbrex::passes::units {
+
+using namespace ir;
+using machine::MmaInstruction;
+
+namespace {
+
+// Elements of the sums that a warp has, where there are enough: 64 x 64, of which a thread of 32
+// lanes has 128 registers.
+constexpr std::int64_t kSumsOfWarp = 64 * 64;
+constexpr std::int32_t kLeastWarps = 4;
+
+std::int64_t roundedUp(std::int64_t extent) {
+  return static_cast<std::int64_t>(llvm::PowerOf2Ceil(static_cast<std::uint64_t>(extent)));
+}
+
+std::int64_t paddedSums(const ProductShape &shape) {
+  return roundedUp(shape.m) * roundedUp(shape.n) * roundedUp(shape.batches);
+}
+
+/// Pieces of a product's result along an axis of it.
+std::int64_t piecesAlong(std::int64_t extent, std::int64_t piece) {
+  return std::max<std::int64_t>(roundedUp(extent) / piece, 1);
+}
+
+/// Along the rows and the columns of the result.
+std::pair<std::int64_t, std::int64_t> piecesOf(const Product &product) {
+  const MmaInstruction &unit = *product.unit;
+  const bool isTransposed = machine::isBestTransposed(unit);
+  return {piecesAlong(product.shape.m, isTransposed ? unit.n : unit.m),
+          piecesAlong(product.shape.n, isTransposed ? unit.m : unit.n)};
+}
+
+/// As many warps as have sums enough.
+std::int32_t warpsBySums(const Kernel &kernel, llvm::ArrayRef<Product> products,
+                         const machine::Machine &machine) {
+  std::int64_t most = 1, shared = 0, pieces = 1;
+  for (const Product &product : products) {
+    // Where both operands are computed, their registers are as many as the sums'.
+    const bool isCrowded = product.weights[0] > 1 && product.weights[1] > 1;
+    most = std::max(most, paddedSums(product.shape) * (isCrowded ? 2 : 1));
+    const auto [rows, columns] = piecesOf(product);
+    pieces = std::max(pieces, rows * columns * product.shape.batches);
+    if (product.sharing != Sharing::None) shared += paddedSums(product.shape);
+  }
+  const std::int64_t wanted =
+      std::max(std::max(most, shared) / kSumsOfWarp, layouts::leastWarps(kernel, machine));
+  const std::int64_t least = std::min<std::int64_t>(kLeastWarps, pieces);
+  const std::int64_t limit = machine.maxThreads / machine.warpSize;
+  return static_cast<std::int32_t>(
+      roundedUp(std::clamp<std::int64_t>(wanted, least, std::max(limit, least))));
+}
+
+/// Batches to as many of the warps as there are.
+std::int64_t giveBatches(Grid &grid, const Shape &shape, std::int64_t warps) {
+  for (std::int32_t axis = 0; axis < shape.rank() - 2 && warps > 1; ++axis) {
+    const std::int64_t own = std::min(roundedUp(shape[axis]), warps);
+    grid[static_cast<std::size_t>(axis)] = own;
+    warps /= own;
+  }
+  return warps;
+}
+
+} // namespace
+
+Grid gridFor(const Product &product, std::int32_t warps) {
+  const ProductShape &shape = product.shape;
+  const auto [rows, columns] = piecesOf(product);
+  Grid grid(static_cast<std::size_t>(product.result.rank()), 1);
+  const std::int64_t left = giveBatches(grid, product.result, warps);
+  std::optional<std::tuple<std::int64_t, std::int64_t>> least; // idle warps, operands' elements
+  for (std::int64_t along = 1; along <= left; along *= 2) {
+    const std::int64_t across = left / along;
+    const bool isSplit = (product.sharing == Sharing::Rows && across > 1 && rows >= left) ||
+                         (product.sharing == Sharing::Columns && along > 1 && columns >= left);
+    const std::int64_t busyRows = std::min(along, rows), busyColumns = std::min(across, columns);
+    const std::tuple cost{left - busyRows * busyColumns,
+                          product.weights[0] * shape.m / busyRows +
+                              product.weights[1] * shape.n / busyColumns};
+    if (isSplit || (least && cost >= *least)) continue;
+    least = cost;
+    grid[grid.size() - 2] = along;
+    grid[grid.size() - 1] = across;
+  }
+  return grid;
+}
+
+// --- warps, by registers ---
+
+namespace {
+
+WarpProduct sharedBy(const Product &product, std::int32_t warps) {
+  const Grid grid = gridFor(product, warps);
+  const auto [rows, columns] = piecesOf(product);
+  const auto ofWarp = [](std::int64_t pieces, std::int64_t along) {
+    return static_cast<std::int64_t>(llvm::divideCeil(pieces, along));
+  };
+  std::int64_t batches = product.shape.batches;
+  for (const std::int64_t along : llvm::ArrayRef(grid).drop_back(2)) batches /= along;
+  return {.dot = product.op,
+          .unit = product.unit,
+          .pieces = {ofWarp(rows, grid[grid.size() - 2]) * std::max<std::int64_t>(batches, 1),
+                     ofWarp(columns, grid.back())},
+          .steps = ofWarp(product.shape.k, product.unit->k),
+          .isBesideOthers = product.sharing != Sharing::None,
+          .keepsOperands =
+              product.sharing == Sharing::Rows ? grid.back() == 1 : grid[grid.size() - 2] == 1};
+}
+
+/// How many registers a thread lacks with so many warps; 0: none.
+std::int64_t missingRegisters(const Kernel &kernel, llvm::ArrayRef<Product> products,
+                              const machine::Machine &machine, std::int32_t warps) {
+  llvm::SmallVector<WarpProduct, 4> shared;
+  for (const Product &product : products) shared.push_back(sharedBy(product, warps));
+  const std::int64_t most = machine::registersOfThread(machine, warps * machine.warpSize);
+  return std::max<std::int64_t>(registersWanted(kernel, machine, shared, warps) - most, 0);
+}
+
+} // namespace
+
+/// Doubles the warps as long as a thread then lacks fewer registers.
+std::int32_t warpsFor(const Kernel &kernel, llvm::ArrayRef<Product> products,
+                      const machine::Machine &machine) {
+  if (kernel.attributes().warps > 0) return kernel.attributes().warps;
+  const std::int32_t most = layouts::mostWarps(kernel, machine);
+  std::int32_t warps = std::min(warpsBySums(kernel, products, machine), most);
+  std::int64_t missing = missingRegisters(kernel, products, machine, warps);
+  while (missing > 0 && 2 * warps <= most) {
+    const std::int64_t then = missingRegisters(kernel, products, machine, 2 * warps);
+    if (then >= missing) break;
+    missing = then;
+    warps *= 2;
+  }
+  return warps;
+}
+
+// --- products that follow each other ---
+
+namespace {
+
+/// Whether each element of the op's results is made of those of its operands at the same place.
+bool staysInPlace(const Op &op) {
+  // Not a switch: all other rules are of ops that move elements, or make some of nothing.
+  const TypeRule rule = info(op.kind).typeRule;
+  return rule == TypeRule::SameAsOperands || rule == TypeRule::Select || rule == TypeRule::Cast;
+}
+
+class SharingFinder {
+public:
+  SharingFinder(const Kernel &kernel, std::vector<Product> &products)
+      : kernel_(kernel), products_(products) {
+    for (Product &product : products) of_[product.op] = &product;
+  }
+
+  void find() {
+    for (Product &product : products_)
+      for (const std::size_t i : {0, 1}) {
+        seen_.clear();
+        share(product.op->operand(i), product, i == 0 ? Sharing::Rows : Sharing::Columns);
+      }
+  }
+
+private:
+  /// Both products, where the value is made of another's sums.
+  void share(ValueId value, Product &product, Sharing sharing) {
+    Op *const op = kernel_.definition(value);
+    if (!op || !seen_.insert(op).second) return;
+    if (const auto other = of_.find(op); other != of_.end()) {
+      product.sharing = other->second->sharing = sharing;
+      return;
+    }
+    if (!staysInPlace(*op)) return;
+    for (const ValueId operand : op->operands)
+      if (kernel_.type(operand).rank() > 0) share(operand, product, sharing);
+  }
+
+  const Kernel &kernel_;
+  std::vector<Product> &products_; // in the order of the kernel, and not of addresses
+  std::map<const Op *, Product *> of_;
+  std::set<const Op *> seen_;
+};
+
+/// All warps can be along the axis that two products share only if there are pieces for each: where
+/// there are not, of the instructions with smaller pieces the cheapest is taken.
+void makePiecesForWarps(Product &product) {
+  if (product.sharing == Sharing::None) return;
+  llvm::SmallVector<const MmaInstruction *, 8> fitting;
+  for (const MmaInstruction *unit : product.units) {
+    Product with = product;
+    with.unit = unit;
+    const auto [rows, columns] = piecesOf(with);
+    if ((product.sharing == Sharing::Rows ? rows : columns) >= kLeastWarps) fitting.push_back(unit);
+  }
+  if (!fitting.empty()) product.unit = cheapestOf(fitting, product.shape);
+}
+
+} // namespace
+
+void findSharing(const Kernel &kernel, std::vector<Product> &products) {
+  SharingFinder(kernel, products).find();
+  for (Product &product : products) makePiecesForWarps(product);
+}
+
+// --- as many pieces as warps ---
+
+namespace {
+
+/// What a product costs the warp that makes most of it: all of them together, by those at work.
+UnitCost costOfWarp(const Product &product, const MmaInstruction &unit, std::int32_t warps,
+                    bool knowsCycles) {
+  Product with = product;
+  with.unit = &unit;
+  const Grid grid = gridFor(with, warps);
+  const auto [rows, columns] = piecesOf(with);
+  std::int64_t atWork = std::min(grid[grid.size() - 2], rows) * std::min(grid.back(), columns);
+  for (const std::int64_t along : llvm::ArrayRef(grid).drop_back(2)) atWork *= along;
+  const auto [all, instructions] = costOf(product.shape, unit, knowsCycles);
+  return {llvm::divideCeilSigned(all, atWork), llvm::divideCeilSigned(instructions, atWork)};
+}
+
+} // namespace
+
+void makePiecesForAllWarps(Product &product, std::int32_t warps) {
+  if (product.sharing != Sharing::None) return; // makePiecesForWarps has
+  const bool knowsCycles = knowCycles(product.units);
+  UnitCost least = costOfWarp(product, *product.unit, warps, knowsCycles);
+  for (const MmaInstruction *unit : product.units) {
+    const UnitCost cost = costOfWarp(product, *unit, warps, knowsCycles);
+    if (std::get<0>(cost) >= std::get<0>(least)) continue;
+    least = cost;
+    product.unit = unit;
+  }
+}
+
+} // namespace imbrex::passes::units
