@@ -169,15 +169,16 @@ std::optional<std::int64_t> exchangeWeight(const LinearLayout &held, const Linea
   if (plan.kind != layout::ConversionKind::Shuffles || llvm::any_of(plan.steps, isNoXor))
     return std::nullopt;
   // Small elements cross lanes in words, which are put together where they do not lie so behind.
-  const auto word = layout::wordRegister(held, places);
-  const std::int64_t together = word ? elementsTogether(elementBits) : 1;
+  const std::size_t common = layout::commonRegisters(held, places).size();
+  const std::int64_t together = std::min(elementsTogether(elementBits), std::int64_t{1} << common);
   const layout::StepCounts counts = layout::countSteps(plan.steps);
   const std::int64_t elements = std::int64_t{1} << places.inputBits(Dim::Register),
                      steps = (counts.shuffles + counts.selects) / together;
   // A word is stored and loaded by shared memory.
   constexpr std::int64_t kMostSteps = 2;
   if (steps > kMostSteps * elements / together) return std::nullopt;
-  const std::int64_t moved = together == 1 || word->wanted == 0 ? 0 : elements;
+  const bool areInOrder = together == 1 || layout::wordRegister(held, places)->wanted == 0;
+  const std::int64_t moved = areInOrder ? 0 : elements;
   return 2 * (steps + moved);
 }
 
