@@ -108,10 +108,11 @@ const Machine *findMachine(std::string_view name) {
 
 const Machine &hostMachine() { return kHost; }
 
-const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics) {
-  if (name == kHost.name) return &kHost;
-  if (const Machine *found = findMachine(name)) return found;
-  std::vector<std::string_view> names{kHost.name};
+namespace {
+
+/// An error for a name that none of these is, and no target beside them.
+const Machine *reportUnknown(std::string_view name, std::vector<std::string_view> names,
+                             Diagnostics &diagnostics) {
   for (const Machine &machine : kMachines) names.push_back(machine.name);
   const Machine *product = machineOfProduct(name);
   const std::string_view meant = product != nullptr ? product->name : nearest(name, names);
@@ -120,6 +121,20 @@ const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics) {
   else
     diagnostics.report(Diag::MisspeltTarget, {}, name, meant);
   return nullptr;
+}
+
+} // namespace
+
+const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics) {
+  if (name == kHost.name) return &kHost;
+  const Machine *found = findMachine(name);
+  return found != nullptr ? found : reportUnknown(name, {kHost.name}, diagnostics);
+}
+
+const Machine *gpuNamed(std::string_view name, Diagnostics &diagnostics) {
+  if (name == kHost.name) return diagnostics.report(Diag::NoGpuCode, {}, name), nullptr;
+  const Machine *found = findMachine(name);
+  return found != nullptr ? found : reportUnknown(name, {}, diagnostics);
 }
 
 } // namespace imbrex::machine

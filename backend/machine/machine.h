@@ -129,6 +129,8 @@ const Machine *findMachine(std::string_view name);
 /// A target or the host, by its name; null, and an error where there is none, which suggests the
 /// one that a product of this name is ("A100"), or the nearest.
 const Machine *machineNamed(std::string_view name, Diagnostics &diagnostics);
+/// The same where a GPU is wanted: the host is an error, and no error suggests it.
+const Machine *gpuNamed(std::string_view name, Diagnostics &diagnostics);
 /// The CPU under our feet: no warps, no shared memory.
 const Machine &hostMachine();
 

@@ -80,6 +80,24 @@ TEST_CASE("opt lays a kernel out for a target, and knows no other targets") {
                                    "  hint: there are host, "));
 }
 
+TEST_CASE("where a GPU is wanted, no target is suggested that is none, and the host is refused") {
+  for (const char *line : {"compile scale.imx", "plan scale.imx", "check scale.imx",
+                           "check sequence.imx", "timeline sequence.imx --trips k=4"}) {
+    CAPTURE(line);
+    const auto answerTo = [&](const std::string &target) {
+      const Outcome outcome = shell("imbrex " + std::string(line) + " --target " + target);
+      CHECK(outcome.status == 2);
+      return outcome.output;
+    };
+    CHECK(answerTo("cpu").starts_with("imbrex: error: there is no target 'cpu'\n"
+                                      "  hint: there are sm_75, "));
+    CHECK(answerTo("hots").starts_with("imbrex: error: there is no target 'hots'\n"
+                                       "  hint: there are sm_75, "));
+    CHECK(answerTo("host") == "imbrex: error: host is no GPU that code can be made for\n"
+                              "  hint: `imbrex targets` lists those that this build knows\n");
+  }
+}
+
 TEST_CASE("an option that has one value is not given two") {
   for (const auto &[line, option] :
        {std::pair{"run scale.imx --grid 1 --grid 2", "--grid"},

@@ -23,28 +23,26 @@ cl::opt<std::string> target("target", cl::value_desc("T"),
 Number minBlocks("min-blocks", cl::value_desc("n"), cl::init(1),
                  cl::desc("Blocks that share a core and its registers"), Of{checkOptions});
 
+/// Of a target that the reader of the file has found.
 bool checkTarget(const schedule::Program &program, Diagnostics &diagnostics) {
   if (target.empty()) {
     const bool isAlone = minBlocks.getNumOccurrences() > 0;
     if (isAlone) diagnostics.report(Diag::LonelyOption, {}, "--min-blocks", "--target");
     return !isAlone;
   }
-  const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
-  if (machine && (minBlocks < 1 || minBlocks > machine->maxBlocksPerCore)) {
-    diagnostics.report(Diag::BadOptionNumber, {}, "--min-blocks", 1, machine->maxBlocksPerCore,
+  const machine::Machine &machine = *machine::findMachine(target.getValue());
+  if (minBlocks < 1 || minBlocks > machine.maxBlocksPerCore) {
+    diagnostics.report(Diag::BadOptionNumber, {}, "--min-blocks", 1, machine.maxBlocksPerCore,
                        minBlocks.getValue(),
-                       "a core of " + std::string(machine->name) + " takes no more");
+                       "a core of " + std::string(machine.name) + " takes no more");
     return false;
   }
-  return machine && schedule::checkBudget(program, *machine, minBlocks, diagnostics);
+  return schedule::checkBudget(program, machine, minBlocks, diagnostics);
 }
 
 int check() {
   if (file.empty()) return reportMissingSchedule("check");
   Diagnostics diagnostics;
-  // Whatever the file holds.
-  if (!target.empty() && !machine::machineNamed(target.getValue(), diagnostics))
-    return conclude(false, diagnostics);
   const auto given = readGivenSchedule(file, target, diagnostics, ScheduleFor::Proof);
   bool ok = given.has_value();
   schedule::Verdict verdict;

@@ -175,7 +175,7 @@ std::string timesAsJson(const machine::Machine &machine, const StageTimes &times
 std::vector<const machine::Machine *> machinesOf(const Request &request, Diagnostics &diagnostics) {
   std::vector<const machine::Machine *> machines;
   for (const std::string &name : request.targets) {
-    const machine::Machine *machine = machine::machineNamed(name, diagnostics);
+    const machine::Machine *machine = machine::gpuNamed(name, diagnostics);
     if (machine == nullptr || gpuTargetOf(*machine, diagnostics) == nullptr) return {};
     if (!llvm::is_contained(machines, machine)) machines.push_back(machine);
   }

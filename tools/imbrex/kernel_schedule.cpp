@@ -71,10 +71,6 @@ bool isOfLoop(const schedule::Program &program, schedule::TripsId trips) {
 
 std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machine &machine,
                                         Diagnostics &diagnostics, ScheduleFor what) {
-  if (machine.family == machine::Family::Cpu) {
-    diagnostics.report(Diag::NoGpuCode, {}, machine.name);
-    return std::nullopt;
-  }
   GivenSchedule given{.program = {}, .isOfKernel = true};
   const std::int32_t marked = markedLoops(kernel);
   passes::PassContext context(diagnostics, machine, analysis::usualAssumptions(kernel));
@@ -103,15 +99,18 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
 
 std::optional<GivenSchedule> readGivenSchedule(const std::string &path, const std::string &target,
                                                Diagnostics &diagnostics, ScheduleFor what) {
+  // Whatever the file holds.
+  const machine::Machine *machine =
+      target.empty() ? nullptr : machine::gpuNamed(target, diagnostics);
+  if (diagnostics.hasErrors()) return std::nullopt;
   auto read = readKernelOrSchedule(path, diagnostics);
   if (!read) return std::nullopt;
   if (read->schedule) return GivenSchedule{.program = *std::move(read->schedule)};
-  if (target.empty()) {
+  if (machine == nullptr) {
     diagnostics.report(Diag::KernelWithoutTarget, read->kernel->where(), read->kernel->name());
     return std::nullopt;
   }
-  const machine::Machine *machine = machine::machineNamed(target, diagnostics);
-  return machine ? scheduleOf(*std::move(read->kernel), *machine, diagnostics, what) : std::nullopt;
+  return scheduleOf(*std::move(read->kernel), *machine, diagnostics, what);
 }
 
 } // namespace imbrex::tool

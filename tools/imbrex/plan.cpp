@@ -56,7 +56,6 @@ Result<Id> named(const schedule::Program &program, const Parts &parts, const std
 /// Whether there is a plan for such a machine, and the numbers of the command line are some that a
 /// plan can have.
 Result<void> checkNumbers(const machine::Machine &machine) {
-  if (machine.family == machine::Family::Cpu) return fail(Diag::NoGpuCode, {}, machine.name);
   const std::int32_t mostWarps = machine.maxThreads / machine.warpSize;
   if (warps.getNumOccurrences() > 0 && (warps < 1 || warps > mostWarps))
     return fail(Diag::BadOptionNumber, {}, "--warps", 1, mostWarps, warps.getValue(),
@@ -143,7 +142,7 @@ bool write(ir::Kernel kernel, const machine::Machine &machine, Diagnostics &diag
 
 bool make(Diagnostics &diagnostics) {
   auto read = readKernelOrSchedule(file, diagnostics, schedule::Completeness::WithoutBarriers);
-  const machine::Machine *machine = machine::machineNamed(target.getValue(), diagnostics);
+  const machine::Machine *machine = machine::gpuNamed(target.getValue(), diagnostics);
   if (!read || !machine) return false;
   if (read->kernel) return write(*std::move(read->kernel), *machine, diagnostics);
   const auto &work = read->schedule;
