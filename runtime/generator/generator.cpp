@@ -115,10 +115,15 @@ std::vector<std::string> functionsOf(const archive::LibraryKernel &kernel) {
   return names;
 }
 
-/// The first name that functions of two kernels would have; empty where there is none.
-std::string commonName(const archive::Library &library, const archive::LibraryKernel &added) {
+/// Which of its functions is called as the library's loader; empty where none is.
+std::string loaderAmong(const archive::Library &library, const archive::LibraryKernel &added) {
   for (const std::string &name : functionsOf(added))
     if (library.nameSpace + "_" + name == library.loaderSymbol()) return name;
+  return "";
+}
+
+/// The first name that functions of two kernels would have; empty where there is none.
+std::string commonName(const archive::Library &library, const archive::LibraryKernel &added) {
   for (const archive::LibraryKernel &other : library.kernels)
     for (const std::string &name : functionsOf(other))
       if (llvm::is_contained(functionsOf(added), name)) return name;
@@ -151,7 +156,9 @@ std::optional<Difference> differenceOf(const archive::LibraryKernel &config,
 void addKernel(const detail::library_kernel &one, archive::Library &library,
                Diagnostics &diagnostics) {
   archive::LibraryKernel made = traced(one);
-  if (const std::string name = commonName(library, made); !name.empty())
+  if (const std::string loader = loaderAmong(library, made); !loader.empty())
+    diagnostics.report(Diag::LoaderOfLibrary, locate(one.where), loader, library.loaderSymbol());
+  else if (const std::string name = commonName(library, made); !name.empty())
     diagnostics.report(Diag::TwiceInLibrary, locate(one.where), name);
   else
     library.kernels.push_back(std::move(made));
@@ -183,7 +190,9 @@ bool traceAll(archive::Library &library, Diagnostics &diagnostics) {
       else
         (isConfig ? addConfig : addKernel)(one, library, diagnostics);
     }
-  if (library.kernels.empty()) diagnostics.report(Diag::EmptyLibrary, {}, library.name);
+  // Of what is left out for another error that is said.
+  if (library.kernels.empty() && !diagnostics.hasErrors())
+    diagnostics.report(Diag::EmptyLibrary, {}, library.name);
   return !diagnostics.hasErrors();
 }
 

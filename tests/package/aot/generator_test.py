@@ -33,6 +33,11 @@ def expect(is_so, what):
         raise SystemExit(f"not so: {what}")
 
 
+def errors(name):
+    with tempfile.TemporaryDirectory() as folder:
+        return generate(name, folder).stderr.count(": error: ")
+
+
 def refuses(name, wanted, targets="host", *options):
     with tempfile.TemporaryDirectory() as folder:
         done = generate(name, folder, targets, *options)
@@ -64,8 +69,9 @@ def test_refusals():
     refuses("twice", "wrong/second.cpp:3: error: two functions of the library would be called 'clear'")
     refuses("twice", "wrong/second.cpp:4: error: two functions of the library would be called 'clear_dlpack'")
     refuses("named", "wrong/named.cpp:4: error: '2' is no name")
-    refuses("twice", "wrong/first.cpp:4: error: two functions of the library would be called 'load'")
+    refuses("twice", "wrong/first.cpp:4: error: a kernel can't be called 'load' here: 'twice_load' is the function that loads")
     refuses("named", "wrong/named.cpp:3: error: 'delete' is no name that C++ can have")
+    expect(errors("named") == 2, "of whose kernels none is left, and each was told of, is not called empty besides")
     refuses("thrown", "no table of sizes")
     refuses("empty", "no kernel is named for the library 'empty'")
     refuses("mistaken", "wrong/mistaken.cpp:5: error: the body of this loop is left by break")
