@@ -85,7 +85,7 @@ private:
                   "imbrex: only float elements can be padded with NaN");
     if constexpr (requires { typename Pad::element; })
       static_assert(detail::kind_of<typename Pad::element> < element_kind::floating ||
-                        detail::kind_of<held> == element_kind::floating,
+                        detail::kind_of<held> >= element_kind::floating,
                     "imbrex: integers have no fraction and no infinity; pad them with an integer, "
                     "such as std::numeric_limits<i32>::lowest()");
     static_assert(std::same_as<Clip, detail::unclipped> || !std::same_as<held, f4e2m1>,

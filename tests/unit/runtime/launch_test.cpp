@@ -155,6 +155,22 @@ TEST_CASE("a kernel may require what bits an argument has") {
   CHECK(textOf(kernel.try_launch(grid(1), y, 0.00005, 1)).find("and p2 is 1") != std::string::npos);
 }
 
+TEST_CASE_TEMPLATE("floats of any width are padded by a number with a fraction", T, f8e4m3fn,
+                   f8e5m2fnuz, f4e2m1, e8m0, f16) {
+  const auto padded = [](view<const T, 2> x, view<f32, 2> y) {
+    y[box<2, 8>(0, 0)] = cast<f32>(x[box<2, 8>(0, 0).pad(0.5)]);
+  };
+  for (const char *name : {"host", "interpreter", "emulated:sm_90a", "emulated:gfx942"}) {
+    CAPTURE(name);
+    buffer<T> x(1, 6);
+    x.copy_from(std::vector<f32>(6, 2.0f));
+    buffer<f32> y(2, 8);
+    jit(padded, {.on = device::by_name(name)})(grid(1), x, y);
+    for (int i = 0; i < 2; ++i)
+      for (int j = 0; j < 8; ++j) CHECK(y(i, j) == (i == 0 && j < 6 ? 2.0f : 0.5f));
+  }
+}
+
 TEST_CASE("a box ends where its group does, for what is read and for what is written") {
   // Rows of three groups lie one behind the other; a group's last box reaches into the next.
   const auto doubled = [](view<const i32, 1> ends, view<const i32, 2> x, view<i32, 2> y) {
