@@ -159,8 +159,12 @@ std::optional<DiskCache> DiskCache::openAsItIs(const std::string &folder, std::s
     problem = "'" + folder + "' can't be opened: " + reasonOf(errno);
     return std::nullopt;
   }
+  if (facts.st_uid != geteuid()) {
+    problem = "'" + folder + "' is another user's";
+    return std::nullopt;
+  }
   if (!isOwn(facts)) {
-    problem = "'" + folder + "' is another user's, or others may write it";
+    problem = "others may write '" + folder + "', which `chmod go-w` ends";
     return std::nullopt;
   }
   constexpr std::int64_t kAny = std::int64_t{1} << 62;

@@ -164,12 +164,13 @@ TEST_CASE("a folder that others decide over is refused") {
   std::string problem;
   REQUIRE(chmod(folder.path().c_str(), 0770) == 0);
   CHECK_FALSE(DiskCache::open(folder.path(), kMuch, problem));
-  CHECK(problem == "'" + folder.path() + "' is another user's, or others may write it");
+  CHECK(problem == "others may write '" + folder.path() + "', which `chmod go-w` ends");
   REQUIRE(chmod(folder.path().c_str(), 0700) == 0);
   CHECK(DiskCache::open(folder.path(), kMuch, problem));
   if (geteuid() == 0) {
     REQUIRE(chown(folder.path().c_str(), kNobody, 0) == 0);
     CHECK_FALSE(DiskCache::open(folder.path(), kMuch, problem));
+    CHECK(problem == "'" + folder.path() + "' is another user's");
   }
   CHECK_FALSE(DiskCache::open("/dev/null/folder", kMuch, problem));
   CHECK(problem.starts_with("'/dev/null/folder' can't be made: "));
