@@ -171,6 +171,24 @@ TEST_CASE_TEMPLATE("floats of any width are padded by a number with a fraction",
   }
 }
 
+TEST_CASE_TEMPLATE("memory of floats of any width takes a number with a fraction", T, f8e4m3fn,
+                   f8e5m2fnuz, e8m0, f16) {
+  const auto halves = [](ptr<const T> from, ptr<T> to, view<T, 1> box_of) {
+    auto i = arange<0, 8>();
+    store(to + i, load(from + i, i < 6, 0.5));
+    store(to + 8, 0.5);
+    box_of[box<8>(0)] = 0.5;
+  };
+  for (const char *name : {"host", "interpreter", "emulated:sm_90a", "emulated:gfx942"}) {
+    CAPTURE(name);
+    buffer<T> x(6), y(9), z(8);
+    x.copy_from(std::vector<f32>(6, 2.0f));
+    jit(halves, {.on = device::by_name(name)})(grid(1), x, y, z);
+    for (int i = 0; i < 9; ++i) CHECK(float(y(i)) == (i < 6 ? 2.0f : 0.5f));
+    for (int i = 0; i < 8; ++i) CHECK(float(z(i)) == 0.5f);
+  }
+}
+
 TEST_CASE("a box ends where its group does, for what is read and for what is written") {
   // Rows of three groups lie one behind the other; a group's last box reaches into the next.
   const auto doubled = [](view<const i32, 1> ends, view<const i32, 2> x, view<i32, 2> y) {

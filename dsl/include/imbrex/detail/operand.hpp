@@ -154,7 +154,7 @@ void check_literal(const S &number, location where) {
 /// Memory of integers takes no number of the host with a fraction.
 template <class T, class X>
 constexpr void check_fraction() {
-  static_assert(!is_float_number<X> || kind_of<T> == element_kind::floating,
+  static_assert(!is_float_number<X> || kind_of<T> >= element_kind::floating,
                 "imbrex: the number's fraction would be lost; write it as an integer or cast");
 }
 
