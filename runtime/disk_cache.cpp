@@ -4,8 +4,8 @@
 #include "backend/support/lifetime.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/SHA256.h"
 #include "runtime/log.h"
 
 #include <atomic>
@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view kPrefix = "code-", kUnfinished = "code-unfinished-";
 /// A file that nobody has finished since then is of somebody who was killed.
 constexpr std::int64_t kSecondsToFinish = 3600;
-constexpr std::string_view kMagic = "imbrex cache 1\n";
+constexpr std::string_view kMagic = "imbrex cache 2\n";
 constexpr std::size_t kDigestBytes = 32;
 
 std::string reasonOf(int error) { return std::strerror(error); }
@@ -49,9 +49,9 @@ private:
 };
 
 std::string digestOf(llvm::ArrayRef<std::string_view> parts) {
-  llvm::SHA256 hash;
+  llvm::BLAKE3 hash;
   for (const std::string_view part : parts) hash.update(llvm::StringRef(part));
-  const auto bytes = hash.final();
+  const auto bytes = hash.final<kDigestBytes>();
   return {bytes.begin(), bytes.end()};
 }
 

@@ -2,7 +2,7 @@
 
 #include <imbrex/dsl.hpp>
 
-/// Kernels that do nothing to speak of, by how many arguments they have.
+/// Kernels that do nothing to speak of, by how many arguments they have; and one with much code.
 namespace imbrex::launched {
 
 struct pointers {
@@ -26,6 +26,20 @@ struct many {
                   number h, number i, number j, number k, number l, number m, number n, number o,
                   number q, number r, number s) const {
     store(p, a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + q + r + s);
+  }
+};
+
+/// gelu(a · b + bias), as the example of fused products has it.
+template <int M, int N, int K>
+struct product {
+  void operator()(view<const f32, 2> a, view<const f32, 2> b, view<const f32, 1> bias,
+                  view<f32, 2> y) const {
+    auto [m, n] = program_id<2>();
+    var sum = zeros<f32, M, N>();
+    for (auto k : range(0, cdiv(a.extent(1), K)).pipelined(3))
+      sum += dot(a[box<M, K>(m, k)], b[box<K, N>(k, n)]);
+    auto z = sum + expand<0>(bias[box<N>(n)]);
+    y[box<M, N>(m, n)] = 0.5 * z * (1 + erf(z * 0.70710678118654752));
   }
 };
 
