@@ -14,18 +14,18 @@
 namespace imbrex::aot_tests {
 namespace {
 
-constexpr std::int64_t kSize = 4 * 32;
+constexpr std::int64_t kLength = 4 * 32;
 
 /// Launches of a kernel of the library, with arrays on a GPU.
 struct Shifting {
   Shifting()
-      : input(random<f32>(static_cast<std::size_t>(kSize), 1)), x(on(kGpu, input)),
-        y(on(kGpu, std::vector<f32>(static_cast<std::size_t>(kSize)))) {}
+      : input(random<f32>(static_cast<std::size_t>(kLength), 1)), x(on(kGpu, input)),
+        y(on(kGpu, std::vector<f32>(static_cast<std::size_t>(kLength)))) {}
 
   template <class Kernel>
   status launch(Kernel kernel, f32 by, std::int64_t blocks = 4, const stream_ref &in = kGpu) const {
-    return kernel(in, blocks, array<const f32, 1>(x.data(), {kSize}),
-                  array<f32, 1>(y.data(), {kSize}), by);
+    return kernel(in, blocks, array<const f32, 1>(x.data(), {kLength}),
+                  array<f32, 1>(y.data(), {kLength}), by);
   }
   bool isShifted(f32 by) const {
     const std::vector<f32> made = contentOf(y);
