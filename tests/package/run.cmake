@@ -16,7 +16,8 @@ else()
 endif()
 
 string(REPLACE "|" "\\;" launcher "${launcher}")
-run(${CMAKE_COMMAND} -S ${consumer} -B ${build} -G ${generator} ${imbrex}
+file(COPY ${consumer}/ DESTINATION ${build}/sources) # of which one is changed below
+run(${CMAKE_COMMAND} -S ${build}/sources -B ${build} -G ${generator} ${imbrex}
   -DCMAKE_CXX_COMPILER=${compiler}
   "-DCMAKE_CXX_COMPILER_LAUNCHER=${launcher}"
   -DCMAKE_BUILD_TYPE=${build_type}
@@ -33,6 +34,15 @@ run(${build}/consumer)
 run(${CMAKE_COMMAND} --build ${build} --target consumer)
 if(generator STREQUAL "Ninja" AND NOT said MATCHES "no work to do")
   message(FATAL_ERROR "a build with nothing changed does something")
+endif()
+# A kernel has: its library is made again, and what launches it is linked again, but not compiled.
+file(READ ${build}/sources/kernels.cpp kernels)
+string(REPLACE "box<64>" "box<128>" kernels "${kernels}")
+file(WRITE ${build}/sources/kernels.cpp "${kernels}")
+run(${CMAKE_COMMAND} --build ${build} --target consumer)
+if(NOT said MATCHES "Compiling the kernels of twice" OR NOT said MATCHES "Linking CXX executable ahead" OR
+   said MATCHES "Building CXX object [^\n]*(ahead|consumer)\\.dir")
+  message(FATAL_ERROR "a changed kernel is not compiled again, or something else is")
 endif()
 if(install_from)
   run(${CMAKE_COMMAND} -S ${consumer}/../without_compiler -B ${build}/without_compiler -G ${generator} ${imbrex}

@@ -252,7 +252,8 @@ TEST_SUITE("toolkit") {
     if (!testing::canAssemble(target::gpuTarget(*machine::findMachine("sm_80")))) return;
     for (const bool isCompressed : {false, true}) {
       Library library = libraryOf(sum());
-      LibraryOptions options = optionsFor({"sm_80", "sm_90a", "sm_100a", "sm_120a"});
+      LibraryOptions options =
+          optionsFor({"sm_80", "sm_90a", "sm_100a", "sm_100f", "sm_120a", "sm_120f"});
       options.isCompressed = isCompressed;
       Diagnostics diagnostics;
       REQUIRE(compileLibrary(library, options, diagnostics));

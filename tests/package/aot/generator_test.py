@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the programs that write libraries of kernels write, and what they say.
 
-    generator_test.py --generators FOLDER --consumer PROGRAM --tools NM READELF AR
+    generator_test.py --generators FOLDER --consumer PROGRAM --readelf PROGRAM --ar PROGRAM
 """
 
 import argparse
