@@ -52,7 +52,7 @@ std::string dashed(llvm::StringRef option) {
 
 bool NumberParser::parse(const llvm::cl::Option & /*option*/, llvm::StringRef argument,
                          llvm::StringRef text, std::int32_t &value) {
-  if (!text.getAsInteger(0, value)) return false;
+  if (!text.getAsInteger(10, value)) return false;
   reportUsage(diagnostic(Diag::NoOptionNumber, {}, dashed(argument),
                          std::numeric_limits<std::int32_t>::max(), text.str()));
   return true;

@@ -164,6 +164,10 @@ TEST_CASE("a number that is none, or too large, is an error as others are") {
   CHECK(said("compile scale.imx --target sm_80 --registers 99999999999") ==
         none("--registers", "99999999999"));
   CHECK(said("compile scale.imx --target sm_80 --warps four") == none("--warps", "four"));
+  CHECK(said("compile scale.imx --target sm_80 --warps 0x4") == none("--warps", "0x4"));
+  // Ten, of no other base.
+  CHECK(contains(said("compile scale.imx --target sm_80 --warps 010"),
+                 "a number from 1 to 32, not 10"));
   CHECK(said("layout --blocked 4 --lanes x") == none("--lanes", "x"));
   CHECK(said("layout --blocked 4x4 --order 1,x") == none("--order", "x"));
   CHECK(said("check scale.imx --min-blocks 4294967296") == none("--min-blocks", "4294967296"));
