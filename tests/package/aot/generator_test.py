@@ -23,8 +23,8 @@ def output(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def generate(name, folder, targets="host", *options):
-    return subprocess.run([f"{OPTIONS.generators}/{name}_generator", "--name", name, "--out", folder,
+def generate(name, folder, targets="host", *options, program=None):
+    return subprocess.run([f"{OPTIONS.generators}/{program or name}_generator", "--name", name, "--out", folder,
                            "--targets", targets, *options], capture_output=True, text=True)
 
 
@@ -96,17 +96,17 @@ def test_refusals():
 
 
 def test_files():
-    """The same bytes each time; what has not changed keeps its time; nothing runs by itself."""
+    """The same bytes each time, wherever sources and builds lie; what has not changed keeps its time; nothing runs by itself."""
     targets = "sm_80,ptx:sm_90a,gfx942,gfx11-generic,host"
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
-        for folder in first, second:
-            done = generate("app", folder, targets, "--ptx-only")
+        for folder, program in (first, "app"), (second, "elsewhere"):
+            done = generate("app", folder, targets, "--ptx-only", program=program)
             expect(done.returncode == 0 and not done.stderr, done.stderr)
         names = ["app.h", "app.hpp", "app.json", "libapp.a"]
         expect(sorted(path.name for path in pathlib.Path(first).iterdir()) == names, "the files")
         for name in names:
             one, other = (pathlib.Path(folder, name).read_bytes() for folder in (first, second))
-            expect(one == other, f"two runs write the same {name}")
+            expect(one == other, f"the same {name} from sources elsewhere")
         before = pathlib.Path(first, "app.hpp").stat().st_mtime_ns
         generate("app", first, targets, "--ptx-only")
         expect(pathlib.Path(first, "app.hpp").stat().st_mtime_ns == before, "the header's time")
