@@ -1,3 +1,5 @@
+#include "llvm/ADT/StringExtras.h"
+#include "runtime/build_id.h"
 #include "runtime/disk_cache.h"
 #include "runtime/executable.h"
 #include "tests/run/runtime/kept_folder.h"
@@ -12,6 +14,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,12 +60,13 @@ std::string launched(const ir::Kernel &kernel, std::int64_t stride = 1) {
 
 std::vector<runtime::DiskCache::Entry> kept() { return runtime::DiskCache::ofProcess()->entries(); }
 
-/// What this program says as another process of the folder.
-std::string saidByAnother(const std::string &test) {
+std::string ownProgram() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+/// What this program, or one like it, says as another process of the folder.
+std::string saidByAnother(const std::string &test, const std::string &program = ownProgram()) {
   const std::string line = "KEPT_IN=there IMBREX_CACHE_DIR='" + keptIn->path +
-                           "' IMBREX_LOG=none,cache:debug " +
-                           std::filesystem::read_symlink("/proc/self/exe").string() +
-                           " --no-skip --test-case='" + test + "' 2>&1";
+                           "' IMBREX_LOG=none,cache:debug " + program + " --no-skip --test-case='" +
+                           test + "' 2>&1";
   std::FILE *const pipe = popen(line.c_str(), "r");
   REQUIRE(pipe != nullptr);
   std::string said;
@@ -70,6 +75,18 @@ std::string saidByAnother(const std::string &test) {
     said.append(part.data(), count);
   CHECK_MESSAGE(pclose(pipe) == 0, said);
   return said;
+}
+
+/// This program as another build of it, which is all that the linker's note in it says.
+void writeOtherBuild(const std::string &path) {
+  std::ifstream own(ownProgram(), std::ios::binary);
+  std::string program{std::istreambuf_iterator<char>(own), {}};
+  const llvm::StringRef id = llvm::StringRef(runtime::buildId()).split(' ').first;
+  const std::size_t note = program.find(llvm::fromHex(id));
+  REQUIRE(note != std::string::npos);
+  program[note] = static_cast<char>(program[note] ^ 1);
+  std::ofstream(path, std::ios::binary) << program;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
 }
 
 bool contains(const std::string &text, const char *part) {
@@ -102,6 +119,15 @@ TEST_CASE("what one process has compiled for the processor another one runs") {
     return said.substr(begin, said.find('\n', begin) - begin);
   };
   CHECK(numbers(first) == numbers(second));
+}
+
+TEST_CASE("what one build has kept is not found by another, beside which it stays") {
+  const std::string other = keptIn->path + "/other-build";
+  writeOtherBuild(other);
+  saidByAnother("another");
+  CHECK(contains(saidByAnother("another", other), "miss on disk: kernel sorted_exp"));
+  CHECK(contains(saidByAnother("another", other), "hit on disk: kernel sorted_exp"));
+  CHECK(contains(saidByAnother("another"), "hit on disk: kernel sorted_exp"));
 }
 
 TEST_CASE("code for the processor that was kept runs as if it had been compiled") {
