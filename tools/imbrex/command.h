@@ -62,6 +62,7 @@ class NumberParser : public llvm::cl::parser<std::int32_t> {
 public:
   using llvm::cl::parser<std::int32_t>::parser;
 
+  // NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method): as LLVM's own parsers are made
   bool parse(const llvm::cl::Option &option, llvm::StringRef argument, llvm::StringRef text,
              std::int32_t &value);
 };
