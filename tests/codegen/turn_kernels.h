@@ -12,9 +12,9 @@ namespace imbrex::testing {
 /// A product whose block's halves are asked to take turns, of a block that has all of c.
 struct TurnCase {
   std::string element = "f16", sums = "f32", stored = "f32";
-  bool isBTransposed = true; ///< c = a · bᵀ
-  std::int64_t depth = 128;  ///< Of a and b, along k.
-  std::int64_t m = 64, n = 64, k = 64;
+  bool isBTransposed = true;            ///< c = a · bᵀ
+  std::int64_t depth = 128;             ///< Of a and b, along k.
+  std::int64_t m = 64, n = 128, k = 64; ///< A piece of 32 x 32 for each of the eight warps.
   int slots = 2, parts = 2;
   std::string attributes = {}; ///< Of the product, " [promote_every = 64]".
 };
