@@ -72,6 +72,21 @@ std::size_t withHalf(std::size_t number, std::int32_t bit, std::size_t half) {
   return (number ^ low) << 1 | half << bit | low;
 }
 
+Registers carryOut(Emitter &e, llvm::ArrayRef<layout::ConversionStep> steps, Registers registers) {
+  for (const layout::ConversionStep &step : steps)
+    registers = std::visit([&](const auto &s) { return StepEmitter(e)(s, registers); }, step);
+  return registers;
+}
+
+/// Which elements cross lanes two in a word: small ones, if registers tell them apart before and
+/// behind.
+std::optional<layout::CommonRegister> pairOf(const Registers &registers,
+                                             const layout::LinearLayout &from,
+                                             const layout::LinearLayout &wanted) {
+  const unsigned bits = registers[0]->getType()->getScalarSizeInBits();
+  return bits == 8 || bits == 16 ? wordRegister(from, wanted) : std::nullopt;
+}
+
 Registers crossLanes(Emitter &e, Registers registers, const layout::LinearLayout &from,
                      const layout::LinearLayout &wanted);
 
@@ -98,17 +113,13 @@ Registers crossLanesInPairs(Emitter &e, const Registers &registers,
   return converted;
 }
 
-/// Within warps; small elements in words, as far as registers tell them apart before and behind.
 Registers crossLanes(Emitter &e, Registers registers, const layout::LinearLayout &from,
                      const layout::LinearLayout &wanted) {
-  const unsigned bits = registers[0]->getType()->getScalarSizeInBits();
-  if (const auto pair = wordRegister(from, wanted); pair && (bits == 8 || bits == 16))
+  if (const auto pair = pairOf(registers, from, wanted))
     return crossLanesInPairs(e, registers, from, wanted, *pair);
   const auto steps = planWithinWarps(from, wanted);
   IMBREX_CHECK(steps, "a warp lacks a part of what it had all of");
-  for (const layout::ConversionStep &step : *steps)
-    registers = std::visit([&](const auto &s) { return StepEmitter(e)(s, registers); }, step);
-  return registers;
+  return carryOut(e, *steps, std::move(registers));
 }
 
 /// The vectors of a thread and where each lies, of elements of so many bytes.
@@ -210,13 +221,9 @@ Registers convertHalves(Emitter &e, const RegisterTile &tile, const layout::Line
 Registers convert(Emitter &e, const RegisterTile &tile, const layout::LinearLayout &wanted) {
   const layout::ConversionPlan plan = planConversion(tile.layout, wanted);
   if (plan.kind == layout::ConversionKind::Shuffles)
-    return crossLanes(e, tile.registers, tile.layout, wanted);
-  if (plan.kind != layout::ConversionKind::Shared) {
-    Registers registers = tile.registers;
-    for (const layout::ConversionStep &step : plan.steps)
-      registers = std::visit([&](const auto &s) { return StepEmitter(e)(s, registers); }, step);
-    return registers;
-  }
+    if (const auto pair = pairOf(tile.registers, tile.layout, wanted))
+      return crossLanesInPairs(e, tile.registers, tile.layout, wanted, *pair);
+  if (plan.kind != layout::ConversionKind::Shared) return carryOut(e, plan.steps, tile.registers);
   const machine::Machine &machine = e.words.machine();
   const std::int64_t bytes = e.bytesInMemory(e.laneType(tile.type));
   if (!isSurjective(wanted)) return exchange(e, tile, wanted, 0);

@@ -129,10 +129,8 @@ void emitCastOp(Emitter &e, const ir::Op &op) {
   const Registers &registers = e.registers(op.operand(0));
   const auto cast = [&](Value *x) { return emitCast(e.b, from, to, rounding, x, e.natives); };
   Registers results;
-  constexpr std::int32_t kByte = 8;
-  const bool isExact = isInteger(from) && ir::info(from).bits <= kByte;
-  if (to == ElementKind::BF16 && (from == ElementKind::F32 || isExact) && arePaired(e, to) &&
-      registers.size() % 2 == 0)
+  if (to == ElementKind::BF16 && (from == ElementKind::F32 || isExactInBf16(from)) &&
+      arePaired(e, to) && registers.size() % 2 == 0)
     for (std::size_t r = 0; r < registers.size(); r += 2)
       llvm::append_range(results, halvesOf(e.b, cast(pairOf(e, registers, r))));
   else

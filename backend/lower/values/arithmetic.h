@@ -45,6 +45,11 @@ llvm::Value *emitAccumulatedExtremum(llvm::IRBuilder<> &builder, bool isMax,
 /// Floats round once, to integers they saturate, a NaN becomes a NaN, or 0.
 llvm::Value *emitCast(llvm::IRBuilder<> &builder, ir::ElementKind from, ir::ElementKind to,
                       ir::Rounding rounding, llvm::Value *x, const NativeInstructions &natives);
+/// Whether each of an element's numbers is an integer whose f32 ends with a bf16: a byte.
+inline bool isExactInBf16(ir::ElementKind element) {
+  constexpr std::int32_t kByte = 8;
+  return isInteger(element) && info(element).bits <= kByte;
+}
 inline bool isHalf(ir::ElementKind element) {
   return element == ir::ElementKind::F16 || element == ir::ElementKind::BF16;
 }

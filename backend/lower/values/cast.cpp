@@ -163,8 +163,7 @@ Value *overflowed(Builder &b, Value *x, bool isSigned, Value *half) {
 /// half of the bits.
 Value *fromShortInteger(Builder &b, ElementKind from, ElementKind to, ir::Rounding rounding,
                         Value *exact, const NativeInstructions &natives) {
-  constexpr std::int32_t kByte = 8;
-  if (to != ElementKind::BF16 || info(from).bits > kByte)
+  if (to != ElementKind::BF16 || !isExactInBf16(from))
     return emitCast(b, ElementKind::F32, to, rounding, exact, natives);
   return upperHalf(b, b.CreateBitCast(exact, integersLike(b, exact)));
 }

@@ -3,6 +3,7 @@
 #include "backend/passes/pass_context.h"
 #include "backend/passes/pipeline/order_loop.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,8 @@ struct RingRoom {
   std::int64_t exchange;       ///< what lowering takes to move tiles between threads, at least; and
   std::int64_t wantedExchange; ///< where there is room to move each at once.
   std::int32_t slots = ir::ForAttrs::kMostSlots; ///< Of each ring at most.
+  /// What a block takes with the exchanges that are wanted, as far as there is room for these.
+  std::int64_t taken() const { return std::min(limit, limit - bytes - exchange + wantedExchange); }
 };
 RingRoom ringRoom(const ir::Kernel &kernel, const machine::Machine &machine,
                   const TakenRoom &taken = {});

@@ -100,9 +100,7 @@ private:
   std::int64_t blocksWith(const TakenRoom &taken) const {
     const RingRoom room = ringRoom(kernel_, machine_, taken);
     if (room.bytes < 0) return 0;
-    const std::int64_t rings = room.limit - room.exchange - room.bytes;
-    const std::int64_t exchange = std::min(room.limit - rings, room.wantedExchange);
-    return machine_.sharedMemoryPerCore / std::max<std::int64_t>(rings + exchange, 1);
+    return machine_.sharedMemoryPerCore / std::max<std::int64_t>(room.taken(), 1);
   }
 
   /// Takes room for a tile, if that keeps no block from the core.

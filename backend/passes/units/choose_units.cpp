@@ -54,8 +54,7 @@ std::string explained(const Product &product, const Grid &grid) {
   const Op &op = *product.op;
   const MmaInstruction &unit = *product.unit;
   const auto [made, instructions] = costOf(product.shape, unit, false);
-  const std::int64_t wanted =
-      product.shape.m * product.shape.n * product.shape.k * product.shape.batches;
+  const std::int64_t wanted = product.shape.multiplications();
   std::string text = nameOf(op) + ": " + std::string(unit.intrinsic) + ", " +
                      std::to_string(unit.m) + " x " + std::to_string(unit.n) + " x " +
                      std::to_string(unit.k) + ", " + std::to_string(instructions) +

@@ -92,7 +92,7 @@ constexpr std::int64_t kMostWaste = 16;
 
 bool isWorthwhile(const ProductShape &shape, const MmaInstruction &row) {
   const auto [made, instructions] = costOf(shape, row, false);
-  return made <= kMostWaste * shape.m * shape.n * shape.k * shape.batches;
+  return made <= kMostWaste * shape.multiplications();
 }
 
 // --- elements for a unit ---
@@ -146,13 +146,12 @@ llvm::SmallVector<Elements, 4> waysOf(const Kernel &kernel, const Op &dot) {
 std::string whyNoUnit(const Kernel &kernel, const Op &dot, const machine::Machine &machine) {
   const ProductShape shape = shapeOf(kernel, dot);
   for (const Elements &elements : waysOf(kernel, dot)) {
-    const auto rows = instructionsFor(machine, kernel, dot, elements);
+    const auto rows = exactInstructionsFor(machine, kernel, dot, elements);
     if (rows.empty()) continue;
     const MmaInstruction *unit = cheapestOf(rows, shape);
     if (!isWorthwhile(shape, *unit))
       return "of " + std::string(unit->intrinsic) + " one multiplication in " +
-             std::to_string(std::get<0>(costOf(shape, *unit, false)) /
-                            (shape.m * shape.n * shape.k * shape.batches)) +
+             std::to_string(std::get<0>(costOf(shape, *unit, false)) / shape.multiplications()) +
              " would be wanted; tiles of more rows or columns would use it";
   }
   const ElementKind a = elementOf(kernel, dot, 0), b = elementOf(kernel, dot, 1),

@@ -15,6 +15,7 @@ namespace imbrex::passes::units {
 /// The extents of a product; of batches as many.
 struct ProductShape {
   std::int64_t m, n, k, batches;
+  std::int64_t multiplications() const { return m * n * k * batches; }
 };
 ProductShape shapeOf(const ir::Kernel &kernel, const ir::Op &dot);
 

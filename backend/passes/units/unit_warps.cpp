@@ -219,29 +219,27 @@ void findSharing(const Kernel &kernel, std::vector<Product> &products) {
 
 namespace {
 
-/// What a product costs the warp that makes most of it: all of them together, by those at work.
-UnitCost costOfWarp(const Product &product, const MmaInstruction &unit, std::int32_t warps,
-                    bool knowsCycles) {
+/// The time of the warp that makes most of a product: of all its work, by those that have a part.
+std::int64_t timeOfWarp(const Product &product, const MmaInstruction &unit, std::int32_t warps) {
   Product with = product;
   with.unit = &unit;
   const Grid grid = gridFor(with, warps);
   const auto [rows, columns] = piecesOf(with);
   std::int64_t atWork = std::min(grid[grid.size() - 2], rows) * std::min(grid.back(), columns);
   for (const std::int64_t along : llvm::ArrayRef(grid).drop_back(2)) atWork *= along;
-  const auto [all, instructions] = costOf(product.shape, unit, knowsCycles);
-  return {llvm::divideCeilSigned(all, atWork), llvm::divideCeilSigned(instructions, atWork)};
+  const UnitCost cost = costOf(product.shape, unit, knowCycles(product.units));
+  return llvm::divideCeilSigned(std::get<0>(cost), atWork);
 }
 
 } // namespace
 
 void makePiecesForAllWarps(Product &product, std::int32_t warps) {
   if (product.sharing != Sharing::None) return; // makePiecesForWarps has
-  const bool knowsCycles = knowCycles(product.units);
-  UnitCost least = costOfWarp(product, *product.unit, warps, knowsCycles);
+  std::int64_t least = timeOfWarp(product, *product.unit, warps);
   for (const MmaInstruction *unit : product.units) {
-    const UnitCost cost = costOfWarp(product, *unit, warps, knowsCycles);
-    if (std::get<0>(cost) >= std::get<0>(least)) continue;
-    least = cost;
+    const std::int64_t time = timeOfWarp(product, *unit, warps);
+    if (time >= least) continue;
+    least = time;
     product.unit = unit;
   }
 }

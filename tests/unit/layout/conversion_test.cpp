@@ -212,15 +212,20 @@ TEST_CASE("every bijection of a register bit and two lane bits onto another is c
   }
 }
 
+/// Of one tile, on the same threads.
+std::pair<LinearLayout, LinearLayout> randomBlockedPair(std::uint64_t seed) {
+  std::mt19937_64 rng(seed);
+  const auto extents = randomExtents(rng, 6);
+  const Threads threads{.lanes = 4, .warps = 2};
+  LinearLayout from = randomBlocked(rng, extents, threads);
+  return {std::move(from), randomBlocked(rng, extents, threads)};
+}
+
 TEST_CASE("what crosses lanes does so in words as well, of which the register is in both layouts") {
   std::int32_t found = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
-    std::mt19937_64 rng(seed);
-    const auto extents = randomExtents(rng, 6);
-    const Threads threads{.lanes = 4, .warps = 2};
-    const LinearLayout from = randomBlocked(rng, extents, threads),
-                       wanted = randomBlocked(rng, extents, threads);
+    const auto [from, wanted] = randomBlockedPair(seed);
     const auto word = wordRegister(from, wanted);
     CHECK(word.has_value() == !commonRegisters(from, wanted).empty());
     if (!word || !planWithinWarps(from, wanted)) continue;
@@ -239,11 +244,7 @@ TEST_CASE("the halves that a common register tells apart are the tile") {
   std::int32_t found = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     CAPTURE(seed);
-    std::mt19937_64 rng(seed);
-    const auto extents = randomExtents(rng, 6);
-    const Threads threads{.lanes = 4, .warps = 2};
-    const LinearLayout from = randomBlocked(rng, extents, threads),
-                       wanted = randomBlocked(rng, extents, threads);
+    const auto [from, wanted] = randomBlockedPair(seed);
     const auto cuts = commonRegisters(from, wanted);
     if (cuts.empty()) continue;
     const auto &cut = cuts.front();
