@@ -1,6 +1,6 @@
 // The host device against libraries, one thread on one processor: `bench_host [rounds [products |
-// attention]]`. Prints a line of JSON per figure. Every result is checked against the peer's before
-// it is timed.
+// narrow | attention]]`. Prints a line of JSON per figure. Every result is checked against the
+// peer's before it is timed.
 
 #include "bench/host/kernels.hpp"
 #include "bench/host/measure.h"
@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string>
 #include <unistd.h>
@@ -183,17 +184,24 @@ void benchNarrowProduct(const char *workload, bench::ProductType type,
   compareProducts(workload, "oneDNN", shape, ours, peer);
 }
 
-void benchProducts() {
+void benchNarrowProducts() {
   using bench::ProductType;
+  for (const std::int64_t n : {256, 512, 1000, 1024, 2048}) {
+    benchNarrowProduct<i8, i32, 128, 128, 256>("matmul i8", ProductType::I8, {n, n, n});
+    benchNarrowProduct<bf16, f32, 128, 128, 256>("matmul bf16", ProductType::Bf16, {n, n, n});
+  }
+  benchNarrowProduct<bf16, f32, 1, 512, 256>("matmul bf16", ProductType::Bf16, {1, 4096, 4096});
+  benchNarrowProduct<bf16, f32, 64, 128, 256>("matmul bf16", ProductType::Bf16, {64, 4096, 4096});
+}
+
+void benchProducts() {
   for (const std::int64_t n : {256, 512, 1000, 1024, 1536, 2048})
     benchProduct<128, 128, 128>({n, n, n});
   benchProduct<1, 512, 128>({1, 4096, 4096});
   benchProduct<64, 128, 128>({64, 4096, 4096});
   benchProduct<128, 64, 128>({4096, 64, 4096});
   benchBatchedProduct<128, 128, 128>({128, 128, 128, 64});
-  benchNarrowProduct<i8, i32, 128, 128, 256>("matmul i8", ProductType::I8, {1024, 1024, 1024});
-  benchNarrowProduct<bf16, f32, 128, 128, 256>("matmul bf16", ProductType::Bf16,
-                                               {1024, 1024, 1024});
+  benchNarrowProducts();
 }
 
 template <int BM, int BN, int D>
@@ -286,8 +294,10 @@ int main(int argc, char **argv) {
   std::printf("{\"peers\": \"%s\", \"rounds\": %d}\n", bench::peerVersions(), rounds);
 
   const std::string part = argc > 2 ? argv[2] : "";
-  if (part == "products" || part == "attention") {
-    part == "products" ? benchProducts() : benchAttentions();
+  const std::map<std::string, void (*)()> parts{
+      {"products", benchProducts}, {"narrow", benchNarrowProducts}, {"attention", benchAttentions}};
+  if (const auto found = parts.find(part); found != parts.end()) {
+    found->second();
     return 0;
   }
   benchAdd();

@@ -114,6 +114,8 @@ HostMachine describe(const llvm::TargetMachine &target) {
   else if (triple.isAArch64() && features.checkFeatures("+dotprod"))
     vectors.ofBytes = WordProduct::Alike;
   if (avx512 && multipliesPairsOfBf16(target)) vectors.ofBf16 = WordProduct::Bf16;
+  vectors.hasAmxBytes = avx512 && features.checkFeatures("+amx-tile,+amx-int8");
+  vectors.hasAmxBf16 = avx512 && features.checkFeatures("+amx-tile,+amx-bf16");
   return {.vectors = vectors, .hasRange = avx512, .name = "host-" + triple.getArchName().str()};
 }
 

@@ -1,6 +1,7 @@
 #include "backend/target/host/host_emitter.h"
 
 #include "backend/support/check.h"
+#include "backend/target/host/dot/dot.h"
 #include "backend/target/host/nest/body.h"
 #include "backend/target/host/nest/control_flow.h"
 
@@ -51,6 +52,13 @@ void HostEmitter::storeAroundCaches(Value *data, Value *address, std::int64_t al
       llvm::LLVMContext::MD_nontemporal,
       llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(builder.getInt32(1))));
   storesAroundCaches_ = true;
+}
+
+void HostEmitter::useAmx() {
+  if (usesAmx_) return;
+  llvm::IRBuilder<> entry(variables_);
+  emitAmxStart(entry);
+  usesAmx_ = true;
 }
 
 llvm::BasicBlock *HostEmitter::newBlock(const llvm::Twine &name) {
@@ -228,6 +236,7 @@ void HostEmitter::emitBlockLoop() {
   builder.CreateCondBr(builder.CreateICmpULT(next, function_->getArg(3)), loop, stopBlock_);
   builder.SetInsertPoint(stopBlock_);
   // Such stores are not in order with the others by which a thread says that it is done.
+  if (usesAmx_) emitAmxEnd(builder);
   if (storesAroundCaches_) builder.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   builder.CreateRetVoid();
 }

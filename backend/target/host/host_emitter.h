@@ -57,6 +57,8 @@ public:
   /// A block that ends the whole launch, not only this block of the grid.
   llvm::BasicBlock *stopBlock() { return stopBlock_; }
 
+  /// For products in AMX's tiles.
+  void useAmx();
   void storeAroundCaches(llvm::Value *data, llvm::Value *address, std::int64_t alignment);
   llvm::AllocaInst *newVariable(llvm::Type *type, const llvm::Twine &name = "");
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
@@ -126,6 +128,7 @@ private:
   llvm::BasicBlock *nextBlock_ = nullptr;  // where exit_if goes
   llvm::BasicBlock *stopBlock_ = nullptr;
   bool storesAroundCaches_ = false;
+  bool usesAmx_ = false;
   std::vector<LoopFrame> loops_;
 };
 

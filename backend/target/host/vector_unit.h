@@ -4,6 +4,9 @@
 
 namespace imbrex::host {
 
+/// AMX has tiles of so many rows, which a product takes so many words of k deep.
+inline constexpr std::int64_t kAmxRows = 16;
+
 /// How a processor multiplies and adds up in words of 32 bits what several steps of a product have
 /// in one (dot/words.h).
 enum class WordProduct : std::uint8_t {
@@ -12,15 +15,18 @@ enum class WordProduct : std::uint8_t {
   UnsignedSigned, ///< Four bytes without a sign by four with one: vpdpbusd of AVX-512 VNNI.
   Alike,          ///< Four bytes of one kind: sdot and udot of AArch64 with FEAT_DotProd.
   Bf16,           ///< Two of bf16, added up in f32: vdpbf16ps of AVX-512 BF16, where it pays.
+  AmxBytes,       ///< Four bytes of one kind, in tiles of AMX-INT8: tdpbssd, tdpbuud.
+  AmxBf16,        ///< Two of bf16, in tiles of AMX-BF16: tdpbf16ps.
 };
 
 /// The SIMD registers of the CPU that code is made for. All that loops need to know of it.
 struct VectorUnit {
-  std::int32_t bits;                         // of one register
-  std::int32_t registers;                    // that a program can name
-  WordProduct ofBytes = WordProduct::Single; ///< Its widest for bytes,
-  WordProduct ofBf16 = WordProduct::Single;  ///< and for bf16.
-  bool dividesInHalves = false;              ///< It divides half a vector at a time.
+  std::int32_t bits;                            // of one register
+  std::int32_t registers;                       // that a program can name
+  WordProduct ofBytes = WordProduct::Single;    ///< Its widest for bytes,
+  WordProduct ofBf16 = WordProduct::Single;     ///< and for bf16.
+  bool hasAmxBytes = false, hasAmxBf16 = false; ///< It has AMX's tiles, and may use them.
+  bool dividesInHalves = false;                 ///< It divides half a vector at a time.
 
   /// Lanes of a register for elements of this many bits.
   std::int32_t lanes(std::int32_t elementBits) const { return bits / elementBits; }

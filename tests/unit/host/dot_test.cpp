@@ -1,5 +1,6 @@
 #include "backend/target/host/dot/dot.h"
 #include "backend/target/host/dot/operands.h"
+#include "backend/target/host/run/amx.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -66,7 +67,9 @@ private:
     if (wantsRows(shape, unit)) left = emitDotRows(b, shape, unit, left, rows);
     if (wantsPanels(shape, unit)) right = emitDotPanels(b, shape, unit, right, panels);
     const DotOperand sums = operand(2, shape.m);
+    if (isOnAmx(shape, unit)) emitAmxStart(b);
     emitDot(b, shape, unit, left, right, DotSums{.at = sums, .to = sums});
+    if (isOnAmx(shape, unit)) emitAmxEnd(b);
     b.CreateRetVoid();
   }
 
@@ -310,6 +313,40 @@ TEST_CASE("two of bf16 at a time are added up as one by one, of any extents") {
         CHECK(worstError(shape, unit, seed) <= kF32Bound);
       }
   }
+}
+
+TEST_CASE("products in AMX's tiles are those of one element at a time, of any extents") {
+  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  if (!features.lookup("amx-bf16") || !features.lookup("amx-int8") || !mayUseAmx()) {
+    MESSAGE("SKIP: this processor has no AMX, or its system does not let us use it");
+    return;
+  }
+  VectorUnit unit = kUnits[2];
+  unit.hasAmxBytes = unit.hasAmxBf16 = true;
+  unsigned seed = 0, inTiles = 0;
+  for (const std::int64_t m : {1, 13, 16, 32, 33, 64, 71})
+    for (const std::int64_t n : {1, 16, 31, 32, 48, 70})
+      for (const std::int64_t k : {1, 9, 32, 63, 64, 130, 192}) {
+        const TypePair &pair = kPairs[3 + seed % 6];
+        ++seed;
+        const DotShape shape{.batch = 1 + seed % 2,
+                             .m = m,
+                             .n = n,
+                             .k = k,
+                             .a = pair.a,
+                             .b = pair.b,
+                             .sum = pair.sum,
+                             .isTransposedB = seed % 5 < 2};
+        if (!isOnAmx(shape, unit)) continue;
+        ++inTiles;
+        CAPTURE(ir::info(pair.a).name);
+        CAPTURE(shape.isTransposedB);
+        CAPTURE(m);
+        CAPTURE(n);
+        CAPTURE(k);
+        CHECK(worstError(shape, unit, seed) <= pair.bound);
+      }
+  CHECK(inTiles > 150);
 }
 
 TEST_CASE("tf32 rounds operands to 10 bits, and the split precisions win most of the rest back") {

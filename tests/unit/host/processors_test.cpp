@@ -1,4 +1,5 @@
 #include "backend/pipeline.h"
+#include "backend/target/host/dot/dot.h"
 #include "backend/target/host/kernel_code.h"
 #include "backend/target/host/run/jit.h"
 #include "llvm-c/Disassembler.h"
@@ -142,9 +143,9 @@ bool isProductOfBf16(const ir::Kernel &kernel) {
 
 /// These may, as docs/semantics.md says.
 std::string withoutProducts(std::string assembly) {
-  constexpr std::string_view kProduct = "vdpbf16ps";
-  for (std::size_t at = 0; (at = assembly.find(kProduct, at)) != std::string::npos;)
-    assembly.erase(at, kProduct.size());
+  for (const std::string_view product : {"vdpbf16ps", "tdpbf16ps"})
+    for (std::size_t at = 0; (at = assembly.find(product, at)) != std::string::npos;)
+      assembly.erase(at, product.size());
   return assembly;
 }
 
@@ -162,6 +163,34 @@ TEST_CASE("two of bf16 are multiplied at a time where that is no slower than one
   for (const std::string cpu : {"sapphirerapids", "emeraldrapids", "graniterapids"})
     CHECK(ofBf16(cpu) == WordProduct::Single);
   CHECK(ofBf16("znver3") == WordProduct::Single);
+}
+
+TEST_CASE("tiles of AMX are for processors that have them, and products that fill one") {
+  if (!isX86()) {
+    MESSAGE("SKIP: LLVM may have no x86 here");
+    return;
+  }
+  const auto isOnTiles = [](const std::string &cpu, ir::ElementKind element, std::int64_t m) {
+    const bool areBytes = element == ir::ElementKind::I8;
+    const DotShape shape{.m = m,
+                         .n = 16,
+                         .k = 32,
+                         .a = element,
+                         .b = element,
+                         .sum = areBytes ? ir::ElementKind::I32 : ir::ElementKind::F32};
+    return isOnAmx(shape, Compiler(targetMachineOf(cpu)).machine().vectors);
+  };
+  for (const std::string cpu : {"sapphirerapids", "emeraldrapids", "graniterapids"}) {
+    CAPTURE(cpu);
+    for (const auto element : {ir::ElementKind::BF16, ir::ElementKind::I8}) {
+      CHECK(isOnTiles(cpu, element, 16));
+      CHECK_FALSE(isOnTiles(cpu, element, 15));
+    }
+    CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::F16, 64));
+    CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::F32, 64));
+  }
+  for (const std::string cpu : {"znver5", "icelake-server", "haswell"})
+    CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::BF16, 64));
 }
 
 TEST_CASE("kernels for the host flush subnormals in products of bf16 alone, on any processor") {

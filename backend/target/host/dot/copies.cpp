@@ -43,12 +43,21 @@ private:
       Value *from = at(a.data, b_.CreateMul(row, a.rowStride), shape_.a);
       Value *to = at(partOfA(rows.data, part), b_.CreateMul(row, i64(plan_.depth)), shape_.sum);
       copyRow(from, shape_.a, part, to, shape_.k);
-      for (std::int64_t k = shape_.k; k < plan_.depth * plan_.together; ++k) // of the last word
-        b_.CreateStore(
-            llvm::Constant::getNullValue(scratchElementType(b_.getContext(), plan_.copied)),
-            at(to, i64(k), plan_.copied));
+      fillUp(to);
       return Carried{};
     });
+  }
+
+  /// The last words of a row that a does not fill.
+  void fillUp(Value *row) {
+    llvm::Type *element = scratchElementType(b_.getContext(), plan_.copied);
+    inPowersOfTwo(shape_.k, plan_.depth * plan_.together,
+                  [&](std::int64_t first, std::int64_t lanes) {
+                    auto *type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
+                    b_.CreateAlignedStore(llvm::Constant::getNullValue(type),
+                                          at(row, i64(first), plan_.copied),
+                                          llvm::Align(static_cast<std::uint64_t>(copiedBytes())));
+                  });
   }
 
   /// b, converted, row after row, as it comes from memory. Rows of a panel follow each other
@@ -67,12 +76,17 @@ private:
   /// The same of as many rows of b at a time as have their steps in a word.
   void copyWords(const DotOperand &b, Value *panels) {
     const std::int64_t whole = shape_.k / plan_.together, rest = shape_.k % plan_.together;
-    if (whole > 0)
-      emitCountedLoop(b_, i64(whole), 1, {}, [&](Value *word, auto) {
-        copyWordsOf(b, panels, word, plan_.together);
+    const std::int64_t filled = whole + (rest > 0 ? 1 : 0);
+    const auto copyFrom = [&](std::int64_t first, std::int64_t words, std::int64_t steps) {
+      if (words == 0) return;
+      emitCountedLoop(b_, i64(words), 1, {}, [&](Value *word, auto) {
+        copyWordsOf(b, panels, b_.CreateNUWAdd(word, i64(first)), steps);
         return Carried{};
       });
+    };
+    copyFrom(0, whole, plan_.together);
     if (rest > 0) copyWordsOf(b, panels, i64(whole), rest);
+    copyFrom(filled, plan_.depth - filled, 0);
   }
 
   void storeCorrections(Value *panels) {
@@ -194,13 +208,15 @@ private:
     forEachPanel([&](Value *firstColumn, std::int64_t columns) {
       Value *to = rowOfPanel(panelOf(panels, DotPart::Whole, firstColumn), word, columns);
       inVectors(columns, [&](Value *column, std::int64_t lanes) {
+        auto *type = llvm::FixedVectorType::get(scratchElementType(b_.getContext(), plan_.copied),
+                                                static_cast<unsigned>(lanes));
         llvm::SmallVector<Value *, 4> rows;
         for (std::int64_t step = 0; step < plan_.together; ++step) {
           Value *row =
               at(at(first, b_.CreateMul(i64(step), b.rowStride), shape_.b), firstColumn, shape_.b);
           rows.push_back(step < steps ? loadDotElements(b_, shape_.b, plan_.copied, DotPart::Whole,
                                                         at(row, column, shape_.b), lanes)
-                                      : llvm::Constant::getNullValue(rows[0]->getType()));
+                                      : llvm::Constant::getNullValue(type));
         }
         b_.CreateAlignedStore(words_.interleaved(rows), at(to, column, shape_.sum), elementAlign());
       });

@@ -60,6 +60,11 @@ bool takesPanelsInPlace(const DotShape &shape, const VectorUnit &unit);
 bool wantsRows(const DotShape &shape, const VectorUnit &unit);
 /// How many steps of k it takes at a time; of a itself it takes whole ones.
 std::int64_t stepsTogether(const DotShape &shape, const VectorUnit &unit);
+/// Whether it is in AMX's tiles: its code has to run between emitAmxStart and emitAmxEnd, and reads
+/// all rows of a micro-tile of a, wanted or not.
+bool isOnAmx(const DotShape &shape, const VectorUnit &unit);
+void emitAmxStart(llvm::IRBuilder<> &builder);
+void emitAmxEnd(llvm::IRBuilder<> &builder);
 /// Bytes of the panels of one b, and of the copied rows of one a; both are aligned to 64.
 std::int64_t dotPanelBytes(const DotShape &shape, const VectorUnit &unit);
 std::int64_t dotRowBytes(const DotShape &shape, const VectorUnit &unit);

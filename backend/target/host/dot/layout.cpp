@@ -33,6 +33,11 @@ std::int64_t roundUp(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+/// How many words of k are multiplied at once.
+std::int64_t wordsAtOnce(WordProduct product) {
+  return WordProducts::isOnAmx(product) ? kAmxRows : 1;
+}
+
 /// Rows of a micro-tile beside whose sums there is room for a row of b and a broadcast element of
 /// a. Twelve hide the latency of a multiply-add, however few vectors they have.
 std::int64_t mostRows(const VectorUnit &unit, std::int64_t vectors) {
@@ -52,6 +57,12 @@ void blockPanels(DotPlan &plan, std::int64_t rows, std::int64_t vectors, const V
   constexpr std::int64_t kRows = 6;
   plan.vectors = evenPart(vectors, (unit.registers - 1) / (kRows + 1));
   plan.rows = evenPart(rows, mostRows(unit, plan.vectors)); // few rows wait for their own sums
+}
+
+/// Two tiles of sums below each other, and two beside each other.
+void blockTiles(DotPlan &plan, std::int64_t rows, std::int64_t vectors) {
+  plan.vectors = std::min<std::int64_t>(vectors, 2);
+  plan.rows = std::min(rows, 2 * kAmxRows);
 }
 
 /// Of b where it is: the wider, the more of one of its rows lies side by side.
@@ -74,25 +85,28 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
     }
   const std::int32_t bits = ir::info(shape.sum).bits;
   plan.elementBytes = bits / 8;
-  const WordProduct product = WordProducts::kindFor(shape, unit);
-  plan.together = WordProducts::together(product);
-  plan.copied = WordProducts::copiedFor(product, shape);
-  plan.depth = roundUp(shape.k, plan.together) / plan.together;
+  plan.product = WordProducts::kindFor(shape, unit);
+  plan.together = WordProducts::together(plan.product);
+  plan.copied = WordProducts::copiedFor(plan.product, shape);
+  const std::int64_t atOnce = plan.together * wordsAtOnce(plan.product);
+  plan.depth = roundUp(shape.k, atOnce) / plan.together;
   plan.wantsRows = shape.precision != ir::Precision::Ieee ||
-                   !WordProducts::takesA(product, shape) || shape.k % plan.together != 0;
+                   !WordProducts::takesA(plan.product, shape) || shape.k % atOnce != 0;
   plan.lanes = unit.lanes(bits);
   const std::int64_t vectors = llvm::divideCeilSigned(shape.n, plan.lanes); // of a row
   plan.wantsPanels = shape.isTransposedB || shape.b != shape.sum ||
                      shape.precision != ir::Precision::Ieee ||
                      shape.m > mostRows(unit, std::min<std::int64_t>(vectors, 2));
-  if (plan.wantsPanels)
+  if (WordProducts::isOnAmx(plan.product))
+    blockTiles(plan, shape.m, vectors);
+  else if (plan.wantsPanels)
     blockPanels(plan, shape.m, vectors, unit);
   else
     blockRows(plan, shape.m, vectors, unit);
   plan.bytesA = roundUp(shape.m * plan.depth * plan.elementBytes, 64);
   const std::int64_t bytesRow = roundUp(shape.n, plan.lanes) * plan.elementBytes;
   plan.bytesB = roundUp(bytesRow * plan.depth, 64);
-  plan.bytesCorrection = product == WordProduct::UnsignedSigned ? roundUp(bytesRow, 64) : 0;
+  plan.bytesCorrection = plan.product == WordProduct::UnsignedSigned ? roundUp(bytesRow, 64) : 0;
   return plan;
 }
 
@@ -101,7 +115,12 @@ bool wantsRows(const DotShape &shape, const VectorUnit &unit) {
 }
 
 std::int64_t stepsTogether(const DotShape &shape, const VectorUnit &unit) {
-  return planDot(shape, unit).together;
+  const DotPlan plan = planDot(shape, unit);
+  return plan.together * wordsAtOnce(plan.product);
+}
+
+bool isOnAmx(const DotShape &shape, const VectorUnit &unit) {
+  return WordProducts::isOnAmx(WordProducts::kindFor(shape, unit));
 }
 
 bool wantsPanels(const DotShape &shape, const VectorUnit &unit) {

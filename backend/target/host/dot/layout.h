@@ -22,6 +22,7 @@ struct DotPlan {
   std::int64_t vectors;                // beside each other in a micro-tile
   std::int64_t rows;                   // of a micro-tile
   std::int64_t panelColumns() const { return lanes * vectors; }
+  WordProduct product;
   std::int64_t together;  // steps of k in an element of a copy
   ir::ElementKind copied; // what copies are of
   std::int64_t depth;     // of a copy, in its elements

@@ -1,116 +1,47 @@
-#include "backend/target/host/dot/layout.h"
-#include "backend/target/host/nest/control_flow.h"
+#include "backend/target/host/dot/product.h"
 
 #include <algorithm>
 
-/// The product of factors as they are wanted, micro-tile by micro-tile.
 namespace imbrex::host {
 namespace {
 
 using llvm::Value;
 
-class DotProduct : public DotLayout {
+class VectorProduct final : public DotProduct {
 public:
-  DotProduct(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             const DotSums &sums, const std::optional<DotPieces> &pieces)
-      : DotLayout(builder, shape, unit), sums_(sums), pieces_(pieces) {}
-
-  void multiply(const DotOperand &a, const DotOperand &b) {
-    forEachMatrix([&](Value *batch) {
-      const DotOperand ofA = atBatch(a, batch, plan_.copied), ofB = atBatch(b, batch, shape_.sum);
-      const DotOperand from = atBatch(sums_.at, batch, shape_.sum),
-                       to = atBatch(sums_.to, batch, shape_.sum);
-      const auto microTile = [&](Value *row, std::int64_t rows, Value *column,
-                                 std::int64_t columns) {
-        emitMicroTile(ofA, ofB, from, to,
-                      {.firstRow = row,
-                       .firstColumn = column,
-                       .rows = rows,
-                       .columns = columns,
-                       .vectors = widthOf(columns) / plan_.lanes});
-      };
-      if (hasNearPanels())
-        forEachColumns([&](Value *column, std::int64_t columns) {
-          forEachRows(
-              [&](Value *row, std::int64_t rows) { microTile(row, rows, column, columns); });
-        });
-      else
-        forEachRows([&](Value *row, std::int64_t rows) {
-          forEachColumns(
-              [&](Value *column, std::int64_t columns) { microTile(row, rows, column, columns); });
-        });
-    });
-  }
+  using DotProduct::DotProduct;
 
 private:
-  /// Whether a panel stays in the first-level cache while all rows of a pass over it. If not, rows
-  /// stay there while all panels do.
-  bool hasNearPanels() const {
-    // Half of what Zen 2 to 5 and Neoverse have at least.
-    constexpr std::int64_t kNearBytes = 16 << 10;
-    return !pieces_ && plan_.panelColumns() * plan_.depth * plan_.elementBytes <= kNearBytes;
-  }
-
-  void forEachRows(llvm::function_ref<void(Value *firstRow, std::int64_t rows)> each) {
-    forEachUnit(shape_.m, plan_.rows, sums_.rows, each);
-  }
-
-  void forEachColumns(llvm::function_ref<void(Value *firstColumn, std::int64_t columns)> each) {
-    forEachUnit(shape_.n, plan_.panelColumns(), sums_.columns, each);
-  }
-
-  struct Tile {
-    Value *firstRow, *firstColumn;
-    std::int64_t rows, columns, vectors;
-  };
-
-  /// rows x columns sums in registers over all of k.
-  void emitMicroTile(const DotOperand &a, const DotOperand &b, const DotOperand &from,
-                     const DotOperand &to, const Tile &tile) {
-    Carried sums = loadSums(from, tile);
-    if (plan_.sweeps.size() == 1) {
-      storeSums(to, tile, sweep(a, b, tile, plan_.sweeps[0], sums));
-      return;
+  void emitMicroTile(const Matrices &matrices, const MicroTile &tile) override {
+    Carried sums = loadSums(matrices.from, tile);
+    if (plan_.sweeps.size() > 1) {
+      Carried small(sums.size(), llvm::Constant::getNullValue(sums[0]->getType()));
+      small = sweep(matrices, tile, plan_.sweeps[0], small);
+      for (size_t i = 0; i < sums.size(); ++i) {
+        Value *isNumber = b_.CreateFCmpORD(small[i], small[i]);
+        Value *zero = llvm::Constant::getNullValue(small[i]->getType());
+        sums[i] = b_.CreateFAdd(sums[i], b_.CreateSelect(isNumber, small[i], zero));
+      }
     }
-    Carried small(sums.size(), llvm::Constant::getNullValue(sums[0]->getType()));
-    small = sweep(a, b, tile, plan_.sweeps[0], small);
-    for (size_t i = 0; i < sums.size(); ++i) {
-      Value *isNumber = b_.CreateFCmpORD(small[i], small[i]);
-      Value *zero = llvm::Constant::getNullValue(small[i]->getType());
-      sums[i] = b_.CreateFAdd(sums[i], b_.CreateSelect(isNumber, small[i], zero));
-    }
-    storeSums(to, tile, sweep(a, b, tile, plan_.sweeps[1], sums));
+    storeSums(matrices.to, tile, sweep(matrices, tile, plan_.sweeps.back(), sums));
   }
 
-  Carried sweep(const DotOperand &a, const DotOperand &b, const Tile &tile, const Sweep &products,
+  Carried sweep(const Matrices &matrices, const MicroTile &tile, const Sweep &products,
                 const Carried &initial) {
-    if (!pieces_) return sweepPiece(a, b, tile, products, initial);
-    return emitCountedLoop(
-        b_, pieces_->count, 1, initial, [&](Value *piece, llvm::ArrayRef<Value *> carried) {
-          DotOperand partOfA = a, partOfB = b;
-          partOfA.data = bytesInto(a.data, b_.CreateMul(piece, pieces_->strideA));
-          partOfB.data = bytesInto(b.data, b_.CreateMul(piece, pieces_->strideB));
-          return sweepPiece(partOfA, partOfB, tile, products, carried, depthOf(piece));
-        });
+    return forEachPiece(matrices, initial,
+                        [&](const Piece &piece, llvm::ArrayRef<Value *> carried) {
+                          return sweepPiece(piece, tile, products, carried);
+                        });
   }
 
-  /// How many elements of copies a piece has; null: as many as all.
-  Value *depthOf(Value *piece) {
-    if (!pieces_->lastDepth) return nullptr;
-    Value *isLast = b_.CreateICmpEQ(b_.CreateNUWAdd(piece, i64(1)), pieces_->count);
-    Value *last = b_.CreateUDiv(b_.CreateNUWAdd(pieces_->lastDepth, i64(plan_.together - 1)),
-                                i64(plan_.together));
-    return b_.CreateSelect(isLast, last, i64(plan_.depth));
-  }
-
-  Carried sweepPiece(const DotOperand &a, const DotOperand &b, const Tile &tile,
-                     const Sweep &products, llvm::ArrayRef<Value *> initial,
-                     Value *depth = nullptr) {
+  Carried sweepPiece(const Piece &piece, const MicroTile &tile, const Sweep &products,
+                     llvm::ArrayRef<Value *> initial) {
     Carried sums(initial);
-    if (plan_.bytesCorrection > 0) addCorrections(b, tile, sums);
+    if (plan_.bytesCorrection > 0) addCorrections(piece.b, tile, sums);
     const auto step = [&](Value *k) {
       for (const auto &[partA, partB] : products)
-        multiplyAdd(partOfA(a.data, partA), a.rowStride, rowOfB(b, partB, tile, k), tile, k, sums);
+        multiplyAdd(partOfA(piece.a.data, partA), piece.a.rowStride,
+                    rowOfB(piece.b, partB, tile, k), tile, k, sums);
     };
     const auto loop = [&](Value *end, std::int64_t unroll) {
       sums = emitCountedLoop(b_, end, unroll, sums, [&](Value *k, llvm::ArrayRef<Value *> carried) {
@@ -122,8 +53,8 @@ private:
     // A loop around so many multiply-adds costs nothing.
     constexpr std::int64_t kLongStep = 16, kUnroll = 4;
     const bool isLong = tile.rows * tile.vectors >= kLongStep;
-    if (depth || isLong) {
-      loop(depth ? depth : i64(plan_.depth), 1);
+    if (piece.depth || isLong) {
+      loop(piece.depth ? piece.depth : i64(plan_.depth), 1);
       return sums;
     }
     const std::int64_t rest = plan_.depth % kUnroll, whole = plan_.depth - rest;
@@ -132,17 +63,16 @@ private:
     return sums;
   }
 
-  Value *rowOfB(const DotOperand &b, DotPart part, const Tile &tile, Value *k) {
+  Value *rowOfB(const DotOperand &b, DotPart part, const MicroTile &tile, Value *k) {
     if (!plan_.wantsPanels)
       return at(at(b.data, tile.firstColumn, shape_.sum), b_.CreateMul(k, b.rowStride), shape_.sum);
-    Value *panel =
-        at(partOfB(b.data, part), b_.CreateMul(tile.firstColumn, b.columnStride), shape_.sum);
+    Value *panel = panelOf(b, part, tile);
     if (tile.columns < plan_.panelColumns()) return rowOfPanel(panel, k, tile.columns);
     return at(panel, b_.CreateMul(k, b.rowStride), shape_.sum);
   }
 
   /// sums += column k of a times this row of b.
-  void multiplyAdd(Value *a, Value *strideA, Value *row, const Tile &tile, Value *k,
+  void multiplyAdd(Value *a, Value *strideA, Value *row, const MicroTile &tile, Value *k,
                    Carried &sums) {
     llvm::SmallVector<Value *, 16> right;
     for (std::int64_t v = 0; v < tile.vectors; ++v) {
@@ -162,7 +92,7 @@ private:
   }
 
   /// Behind the last row that is wanted there may be none.
-  Value *rowOfA(const Tile &tile, std::int64_t i) {
+  Value *rowOfA(const MicroTile &tile, std::int64_t i) {
     Value *row = b_.CreateNUWAdd(tile.firstRow, i64(i));
     if (!pieces_ || !sums_.rows || plan_.wantsRows) return row;
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, row, b_.CreateSub(sums_.rows, i64(1)));
@@ -181,7 +111,7 @@ private:
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {z->getType()}, {x, y, z});
   }
 
-  Carried loadSums(const DotOperand &sum, const Tile &tile) {
+  Carried loadSums(const DotOperand &sum, const MicroTile &tile) {
     Carried sums;
     llvm::BasicBlock *before = b_.GetInsertBlock();
     llvm::Function *function = before->getParent();
@@ -209,7 +139,7 @@ private:
     return resized(b_.CreateAlignedLoad(type, pointer, elementAlign()), lanes, plan_.lanes);
   }
 
-  void addCorrections(const DotOperand &b, const Tile &tile, Carried &sums) {
+  void addCorrections(const DotOperand &b, const MicroTile &tile, Carried &sums) {
     Value *corrections = correctionsOf(b.data, tile.firstColumn);
     for (std::int64_t v = 0; v < tile.vectors; ++v) {
       Value *from = at(corrections, i64(v * plan_.lanes), shape_.sum);
@@ -221,7 +151,7 @@ private:
     }
   }
 
-  void storeSums(const DotOperand &sum, const Tile &tile, const Carried &sums) {
+  void storeSums(const DotOperand &sum, const MicroTile &tile, const Carried &sums) {
     size_t next = 0;
     forEachVector(sum, tile, [&](Value *pointer, std::int64_t lanes) {
       b_.CreateAlignedStore(resized(sums[next++], plan_.lanes, lanes), pointer, elementAlign());
@@ -229,7 +159,7 @@ private:
   }
 
   /// The memory of each vector of sums; the last of a row may be short.
-  void forEachVector(const DotOperand &sum, const Tile &tile,
+  void forEachVector(const DotOperand &sum, const MicroTile &tile,
                      llvm::function_ref<void(Value *pointer, std::int64_t lanes)> visit) {
     Value *columns = at(sum.data, tile.firstColumn, shape_.sum);
     for (std::int64_t i = 0; i < tile.rows; ++i) {
@@ -250,17 +180,14 @@ private:
       mask.push_back(lane < from ? static_cast<int>(lane) : -1);
     return b_.CreateShuffleVector(vector, mask);
   }
-
-  const DotSums sums_;
-  const std::optional<DotPieces> pieces_;
 };
 
 } // namespace
 
-void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,
-             const DotOperand &a, const DotOperand &b, const DotSums &sums,
-             const std::optional<DotPieces> &pieces) {
-  DotProduct(builder, shape, unit, sums, pieces).multiply(a, b);
+std::unique_ptr<DotProduct> productOnVectors(llvm::IRBuilder<> &builder, const DotShape &shape,
+                                             const VectorUnit &unit, const DotSums &sums,
+                                             const std::optional<DotPieces> &pieces) {
+  return std::make_unique<VectorProduct>(builder, shape, unit, sums, pieces);
 }
 
 } // namespace imbrex::host

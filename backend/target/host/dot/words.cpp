@@ -32,6 +32,12 @@ ID formFor(const ByWidth &forms, std::int32_t lanes) {
 
 constexpr std::uint32_t kOnes = 0x01010101;
 
+/// Tiles are loaded, stored and filled up whole: smaller products than one has take as long.
+bool fillsTiles(const DotShape &shape) {
+  constexpr std::int64_t kLeast = 16 * 16 * 32;
+  return shape.m * shape.n * shape.k >= kLeast;
+}
+
 } // namespace
 
 WordProduct WordProducts::kindFor(const DotShape &shape, const VectorUnit &unit) {
@@ -39,8 +45,9 @@ WordProduct WordProducts::kindFor(const DotShape &shape, const VectorUnit &unit)
     return kind == ElementKind::BF16 || ir::isNarrowFloat(kind);
   };
   if (shape.sum == ElementKind::I32 && shape.a == shape.b && ir::info(shape.a).bits == 8)
-    return unit.ofBytes;
-  if (shape.sum == ElementKind::F32 && areBf16(shape.a) && areBf16(shape.b)) return unit.ofBf16;
+    return unit.hasAmxBytes && fillsTiles(shape) ? WordProduct::AmxBytes : unit.ofBytes;
+  if (shape.sum == ElementKind::F32 && areBf16(shape.a) && areBf16(shape.b))
+    return unit.hasAmxBf16 && fillsTiles(shape) ? WordProduct::AmxBf16 : unit.ofBf16;
   return WordProduct::Single;
 }
 
@@ -48,9 +55,11 @@ std::int64_t WordProducts::together(WordProduct kind) {
   switch (kind) {
   case WordProduct::Single: return 1;
   case WordProduct::Pairs:
-  case WordProduct::Bf16: return 2;
+  case WordProduct::Bf16:
+  case WordProduct::AmxBf16: return 2;
   case WordProduct::UnsignedSigned:
-  case WordProduct::Alike: return 4;
+  case WordProduct::Alike:
+  case WordProduct::AmxBytes: return 4;
   }
   IMBREX_UNREACHABLE("a product of words that is none");
 }
@@ -59,9 +68,11 @@ ElementKind WordProducts::copiedFor(WordProduct kind, const DotShape &shape) {
   switch (kind) {
   case WordProduct::Single: return shape.sum;
   case WordProduct::Pairs: return ElementKind::I16;
-  case WordProduct::Bf16: return ElementKind::BF16;
+  case WordProduct::Bf16:
+  case WordProduct::AmxBf16: return ElementKind::BF16;
   case WordProduct::UnsignedSigned:
-  case WordProduct::Alike: return shape.a;
+  case WordProduct::Alike:
+  case WordProduct::AmxBytes: return shape.a;
   }
   IMBREX_UNREACHABLE("a product of words that is none");
 }

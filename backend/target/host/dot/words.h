@@ -12,9 +12,11 @@
 /// one (WordProduct::UnsignedSigned), a is moved by 128 into the other kind, and the sums begin
 /// with what that adds: 128 times the sums of b's columns, which depend on no row.
 ///
+/// AMX multiplies 16 words of k at once, by instructions of its own (product.h).
+///
 /// Of bf16, which narrower floats become without rounding, each product is exact and each sum
 /// rounded, as if added up one by one in either order, but that subnormal numbers, elements and
-/// sums alike, are taken for zeros (WordProduct::Bf16; Intel SDM, VDPBF16PS).
+/// sums alike, are taken for zeros (Intel SDM, VDPBF16PS, TDPBF16PS).
 namespace imbrex::host {
 
 class WordProducts {
@@ -25,6 +27,9 @@ public:
 
   /// How factors with such elements are multiplied.
   static WordProduct kindFor(const DotShape &shape, const VectorUnit &unit);
+  static bool isOnAmx(WordProduct kind) {
+    return kind == WordProduct::AmxBytes || kind == WordProduct::AmxBf16;
+  }
   /// Steps of k in a word.
   static std::int64_t together(WordProduct kind);
   /// What copies are of: a part of a word, or one as the sums are.

@@ -1,6 +1,7 @@
 #include "backend/target/host/run/jit.h"
 
 #include "backend/support/check.h"
+#include "backend/target/host/run/amx.h"
 #include "backend/target/host/run/runtime_calls.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -44,6 +45,9 @@ private:
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser(); // for inline_asm
     auto builder = orAbort(llvm::orc::JITTargetMachineBuilder::detectHost());
+    if (!mayUseAmx())
+      for (const char *feature : {"amx-tile", "amx-int8", "amx-bf16"})
+        builder.getFeatures().AddFeature(feature, false);
     builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
     compiler.emplace(orAbort(builder.createTargetMachine()));
     jit =

@@ -173,6 +173,7 @@ DotOperand WholeEmitter::Product::factorAt(const FactorInMemory &factor, const B
 }
 
 void WholeEmitter::Product::emit() {
+  if (isOnAmx(shape_, f_.unit)) f_.useAmx();
   if (!wantsPanels(shape_, f_.unit)) {
     const DotOperand b = factor(1);
     return host::emitDot(b_, shape_, f_.unit, rowsFor(factor(0)), b, sums());
@@ -338,7 +339,8 @@ WholeEmitter::Product::PlacedRows WholeEmitter::Product::placedRows(const DotSum
   const Body::BoxPlace box = Body(f_, 1).placeOf(*a.access);
   Value *start = box.start[a.column], *depth = depthFrom(start);
   Value *extent = viewOf(a).extents[a.column];
-  Value *isThere = b_.CreateAnd(areRowsInside(box, sums.rows), isDepthInside(start, depth, extent));
+  Value *wanted = isOnAmx(shape_, f_.unit) ? nullptr : sums.rows;
+  Value *isThere = b_.CreateAnd(areRowsInside(box, wanted), isDepthInside(start, depth, extent));
   Value *next = b_.CreateAdd(start, f_.index(shape_.k));
   Value *end = least(extent, f_.index(std::numeric_limits<std::int32_t>::max()));
   Value *isNextAlike = b_.CreateSelect(isThere, isDepthInside(next, depthFrom(next), end),

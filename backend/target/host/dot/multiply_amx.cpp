@@ -1,0 +1,179 @@
+#include "backend/target/host/dot/product.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/Module.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+/// AMX's tiles: eight registers, each of up to 16 rows of 64 bytes. A micro-tile has its sums in up
+/// to four, two rows of two; a step of 16 words of k loads two tiles of a and two of a panel, and
+/// has four products (Intel SDM, volume 1, chapter 18; TDPBF16PS, TDPBSSD, TDPBUUD).
+///
+///               panel     6        7      16 words of k x 16 columns
+///   a   4    16 rows      0        1
+///       5    16 rows      2        3
+///
+/// How large tiles are is their configuration. All are full where a kernel begins; a micro-tile
+/// that has fewer rows or columns has its own, and leaves them full again.
+namespace imbrex::host {
+namespace {
+
+using llvm::Value;
+using llvm::Intrinsic::ID;
+
+constexpr std::int64_t kTileBytes = 64; // of a row
+constexpr std::int64_t kAcross = 2;     // tiles of sums beside and below each other
+
+/// Rows, and bytes of a row, of each register.
+struct TileSizes {
+  std::array<std::uint8_t, 8> rows{};
+  std::array<std::uint16_t, 8> bytes{};
+};
+
+std::uint8_t sumsTile(std::int64_t down, std::int64_t right) {
+  return static_cast<std::uint8_t>(down * kAcross + right);
+}
+std::uint8_t tileOfA(std::int64_t down) { return static_cast<std::uint8_t>(4 + down); }
+std::uint8_t tileOfB(std::int64_t right) { return static_cast<std::uint8_t>(6 + right); }
+
+/// Of rows or columns, how many one of the tiles has.
+std::int64_t partOf(std::int64_t all, std::int64_t tile) {
+  return std::clamp<std::int64_t>(all - tile * kAmxRows, 0, kAmxRows);
+}
+
+/// Sizes for so many rows and columns of 32 bits.
+TileSizes sizesFor(std::int64_t rows, std::int64_t columns) {
+  TileSizes sizes;
+  const auto set = [&](std::uint8_t tile, std::int64_t tileRows, std::int64_t bytes) {
+    if (tileRows == 0 || bytes == 0) return; // a tile without either has neither
+    sizes.rows.at(tile) = static_cast<std::uint8_t>(tileRows);
+    sizes.bytes.at(tile) = static_cast<std::uint16_t>(bytes);
+  };
+  for (std::int64_t i = 0; i < kAcross; ++i) {
+    set(tileOfA(i), partOf(rows, i), kTileBytes);
+    set(tileOfB(i), kAmxRows, 4 * partOf(columns, i));
+    for (std::int64_t j = 0; j < kAcross; ++j)
+      set(sumsTile(i, j), partOf(rows, i), 4 * partOf(columns, j));
+  }
+  return sizes;
+}
+
+/// Configure the tiles: palette 1, bytes of rows from byte 16 on, rows from byte 48 on.
+void emitConfiguration(llvm::IRBuilder<> &builder, std::int64_t rows, std::int64_t columns) {
+  llvm::Module &module = *builder.GetInsertBlock()->getModule();
+  const std::string name = "imbrex.amx." + std::to_string(rows) + "x" + std::to_string(columns);
+  llvm::GlobalVariable *table = module.getNamedGlobal(name);
+  if (!table) {
+    const TileSizes sizes = sizesFor(rows, columns);
+    std::array<std::uint8_t, kTileBytes> bytes{1};
+    for (std::size_t tile = 0; tile < sizes.rows.size(); ++tile) {
+      bytes.at(16 + 2 * tile) = static_cast<std::uint8_t>(sizes.bytes.at(tile));
+      bytes.at(48 + tile) = sizes.rows.at(tile);
+    }
+    llvm::Constant *data = llvm::ConstantDataArray::get(module.getContext(), bytes);
+    table = new llvm::GlobalVariable(module, data->getType(), true,
+                                     llvm::GlobalValue::PrivateLinkage, data, name);
+    table->setAlignment(llvm::Align(kTileBytes));
+  }
+  builder.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {}, {table});
+}
+
+constexpr std::int64_t kMostRows = kAcross * kAmxRows;
+
+class AmxProduct final : public DotProduct {
+public:
+  using DotProduct::DotProduct;
+
+private:
+  void emitMicroTile(const Matrices &matrices, const MicroTile &tile) override {
+    const bool isFull = tile.rows == kMostRows && tile.columns == kMostRows;
+    if (!isFull) emitConfiguration(b_, tile.rows, tile.columns);
+    loadSums(matrices.from, tile);
+    forEachPiece(matrices, {}, [&](const Piece &piece, auto) {
+      emitCountedLoop(b_, piece.depth ? piece.depth : i64(plan_.depth), kAmxRows, {},
+                      [&](Value *word, auto) {
+                        multiplyAdd(piece, tile, word);
+                        return Carried{};
+                      });
+      return Carried{};
+    });
+    forEachSum(matrices.to, tile, [&](std::uint8_t number, Value *at, Value *stride) {
+      move(llvm::Intrinsic::x86_tilestored64, number, at, stride);
+    });
+    if (!isFull) emitConfiguration(b_, kMostRows, kMostRows);
+  }
+
+  void loadSums(const DotOperand &from, const MicroTile &tile) {
+    const auto load = [&] {
+      forEachSum(from, tile, [&](std::uint8_t number, Value *at, Value *stride) {
+        move(llvm::Intrinsic::x86_tileloadd64, number, at, stride);
+      });
+    };
+    if (!sums_.areNew) return load();
+    forEachSum(from, tile, [&](std::uint8_t number, auto, auto) {
+      b_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {}, {b_.getInt8(number)});
+    });
+    emitUnless(b_, sums_.areNew, load);
+  }
+
+  /// Sums += 16 words of k of a times those of b.
+  void multiplyAdd(const Piece &piece, const MicroTile &tile, Value *word) {
+    Value *strideA = b_.CreateMul(piece.a.rowStride, i64(copiedBytes()));
+    Value *rows = at(at(piece.a.data, b_.CreateMul(tile.firstRow, piece.a.rowStride), plan_.copied),
+                     word, shape_.sum);
+    const std::int64_t width = widthOf(tile.columns);
+    Value *panel = rowOfPanel(panelOf(piece.b, DotPart::Whole, tile), word, tile.columns);
+    for (std::int64_t i = 0; i < tilesOf(tile.rows); ++i)
+      move(llvm::Intrinsic::x86_tileloadd64, tileOfA(i),
+           bytesInto(rows, b_.CreateMul(strideA, i64(i * kAmxRows))), strideA);
+    for (std::int64_t j = 0; j < tilesOf(tile.columns); ++j)
+      move(llvm::Intrinsic::x86_tileloadd64, tileOfB(j), bytesInto(panel, i64(j * kTileBytes)),
+           i64(width * plan_.elementBytes));
+    for (std::int64_t i = 0; i < tilesOf(tile.rows); ++i)
+      for (std::int64_t j = 0; j < tilesOf(tile.columns); ++j)
+        b_.CreateIntrinsic(
+            instruction(), {},
+            {b_.getInt8(sumsTile(i, j)), b_.getInt8(tileOfA(i)), b_.getInt8(tileOfB(j))});
+  }
+
+  ID instruction() const {
+    if (plan_.copied == ir::ElementKind::BF16) return llvm::Intrinsic::x86_tdpbf16ps;
+    return ir::isSigned(plan_.copied) ? llvm::Intrinsic::x86_tdpbssd : llvm::Intrinsic::x86_tdpbuud;
+  }
+
+  static std::int64_t tilesOf(std::int64_t count) { return (count + kAmxRows - 1) / kAmxRows; }
+
+  void forEachSum(const DotOperand &sums, const MicroTile &tile,
+                  llvm::function_ref<void(std::uint8_t number, Value *at, Value *stride)> each) {
+    Value *stride = b_.CreateMul(sums.rowStride, i64(plan_.elementBytes));
+    Value *first = at(at(sums.data, b_.CreateMul(tile.firstRow, sums.rowStride), shape_.sum),
+                      tile.firstColumn, shape_.sum);
+    for (std::int64_t i = 0; i < tilesOf(tile.rows); ++i)
+      for (std::int64_t j = 0; j < tilesOf(tile.columns); ++j) {
+        Value *row = bytesInto(first, b_.CreateMul(stride, i64(i * kAmxRows)));
+        each(sumsTile(i, j), bytesInto(row, i64(j * kTileBytes)), stride);
+      }
+  }
+
+  /// Load a tile, or store it.
+  void move(ID instruction, std::uint8_t number, Value *address, Value *stride) {
+    b_.CreateIntrinsic(instruction, {}, {b_.getInt8(number), address, stride});
+  }
+};
+
+} // namespace
+
+void emitAmxStart(llvm::IRBuilder<> &builder) { emitConfiguration(builder, kMostRows, kMostRows); }
+
+void emitAmxEnd(llvm::IRBuilder<> &builder) {
+  builder.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {}, llvm::ArrayRef<Value *>());
+}
+
+std::unique_ptr<DotProduct> productOnAmx(llvm::IRBuilder<> &builder, const DotShape &shape,
+                                         const VectorUnit &unit, const DotSums &sums,
+                                         const std::optional<DotPieces> &pieces) {
+  return std::make_unique<AmxProduct>(builder, shape, unit, sums, pieces);
+}
+
+} // namespace imbrex::host
