@@ -297,6 +297,22 @@ TEST_CASE("products in loops add up what is in the boxes, wherever these are") {
   }
 }
 
+TEST_CASE("boxes of b that have one row of a matrix among others") {
+  for (const char *row : {"%m", "%t"})
+    compare({.heads = 2,
+             .rows = 32,
+             .columns = 64,
+             .depth = 1,
+             .m = 64,
+             .n = 128,
+             .k = 22,
+             .grid = {.extents = {2, 2, 2}},
+             .index = "i32",
+             .high = 22,
+             .first = 0,
+             .rowOf = row});
+}
+
 TEST_CASE("more trips than panels are kept for") {
   for (const std::int64_t trips : {15, 16, 17, 19, 20, 23}) {
     CAPTURE(trips);

@@ -74,8 +74,8 @@ private:
       step.product.trips = tripsTogether(kernel_.type(step.op->operand(1)).shape());
       step.product.adjoins = a != nullptr && adjoinsAlong(*a->box.access, a->box.column, *loop.op);
       const FactorInMemory *b = step.factorInMemory(1);
-      step.product.adjoinsB =
-          b != nullptr && adjoinsAlong(*b->box.access, *b->box.depthOfB(), *loop.op);
+      const std::optional<size_t> depthOfB = b != nullptr ? b->box.depthOfB() : std::nullopt;
+      step.product.adjoinsB = depthOfB && adjoinsAlong(*b->box.access, *depthOfB, *loop.op);
       if (!takeZeros(before, step.op->result())) continue;
       step.product.endsWithFactors = step.product.adjoins && endAlike(step);
       step.product.start = Start::FirstTrip;

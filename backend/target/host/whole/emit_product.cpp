@@ -351,10 +351,10 @@ WholeEmitter::Product::PlacedRows WholeEmitter::Product::placedRows(const DotSum
           .isNextAlike = isNextAlike};
 }
 
-/// Of several trips' boxes one has to follow the other.
+/// Of several trips' boxes one has to follow the other. A box that has no axis along k has one row.
 bool WholeEmitter::Product::mayHavePlacedPanels(std::int64_t trips) const {
-  return step_.factorInMemory(1) != nullptr && takesPanelsInPlace(shape_, f_.unit) &&
-         (trips == 1 || step_.product.adjoinsB);
+  return step_.factorInMemory(1) != nullptr && boxOf(1).depthOfB() &&
+         takesPanelsInPlace(shape_, f_.unit) && (trips == 1 || step_.product.adjoinsB);
 }
 
 /// Where b's box is inside its view, its rows are near each other, and few blocks would share the
