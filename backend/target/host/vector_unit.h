@@ -4,8 +4,8 @@
 
 namespace imbrex::host {
 
-/// AMX has tiles of so many rows, which a product takes so many words of k deep.
-inline constexpr std::int64_t kAmxRows = 16;
+/// AMX has tiles of so many rows of so many bytes, and so many words of k.
+inline constexpr std::int64_t kAmxRows = 16, kAmxRowBytes = 64;
 
 /// How a processor multiplies and adds up in words of 32 bits what several steps of a product have
 /// in one (dot/words.h).

@@ -452,6 +452,25 @@ TEST_CASE("boxes of a that end with their view") {
   with([](LoopedProduct &c) { c.first = 1; });
 }
 
+TEST_CASE("boxes that end with their view wherever in a tile of AMX") {
+  for (const char *element : {"bf16", "i8"})
+    for (const std::int64_t k : {1, 31, 63, 64, 65, 97, 128, 161, 190, 192})
+      for (const bool isTransposed : {false, true})
+        compare({.rows = 40,
+                 .columns = 48,
+                 .depth = 64,
+                 .m = 77,
+                 .n = 90,
+                 .k = k,
+                 .padA = 5,
+                 .padC = 3,
+                 .element = element,
+                 .sum = element == std::string("i8") ? "i32" : "f32",
+                 .high = 3,
+                 .first = 0,
+                 .isTransposed = isTransposed});
+}
+
 TEST_CASE("sums of no product are what they begin with") {
   for (const std::int64_t first : {0, 1})
     for (const std::int64_t high : {0, 1}) compare({.high = high, .first = first});

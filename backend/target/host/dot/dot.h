@@ -58,7 +58,7 @@ bool wantsPanels(const DotShape &shape, const VectorUnit &unit);
 bool takesPanelsInPlace(const DotShape &shape, const VectorUnit &unit);
 /// Whether the product is of copied rows; else of a itself, unless rows are copied all the same.
 bool wantsRows(const DotShape &shape, const VectorUnit &unit);
-/// How many steps of k it takes at a time; of a itself it takes whole ones.
+/// Of how many steps of k the depth of a itself has to be a multiple.
 std::int64_t stepsTogether(const DotShape &shape, const VectorUnit &unit);
 /// Whether it is in AMX's tiles: its code has to run between emitAmxStart and emitAmxEnd, and reads
 /// all rows of a micro-tile of a, wanted or not.
@@ -88,7 +88,11 @@ struct DotPieces {
   /// How much of k the last has, i64 from 1: behind that, up to a whole word, nothing is read.
   /// Null: all.
   llvm::Value *lastDepth = nullptr;
+  /// Scratch of `dotEndBytes`, where there is a last depth.
+  llvm::Value *end = nullptr;
 };
+/// Of a last depth that is no whole number of tiles, AMX wants what is left of a's rows copied.
+std::int64_t dotEndBytes(const DotShape &shape, const VectorUnit &unit);
 /// Whether a product may have more than one: it is of panels, and its sums go one way.
 bool canHavePieces(const DotShape &shape, const VectorUnit &unit);
 

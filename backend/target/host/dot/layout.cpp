@@ -115,8 +115,11 @@ bool wantsRows(const DotShape &shape, const VectorUnit &unit) {
 }
 
 std::int64_t stepsTogether(const DotShape &shape, const VectorUnit &unit) {
-  const DotPlan plan = planDot(shape, unit);
-  return plan.together * wordsAtOnce(plan.product);
+  return isOnAmx(shape, unit) ? 1 : planDot(shape, unit).together;
+}
+
+std::int64_t dotEndBytes(const DotShape &shape, const VectorUnit &unit) {
+  return isOnAmx(shape, unit) ? shape.m * kAmxRowBytes : 0;
 }
 
 bool isOnAmx(const DotShape &shape, const VectorUnit &unit) {

@@ -22,8 +22,7 @@ namespace {
 using llvm::Value;
 using llvm::Intrinsic::ID;
 
-constexpr std::int64_t kTileBytes = 64; // of a row
-constexpr std::int64_t kAcross = 2;     // tiles of sums beside and below each other
+constexpr std::int64_t kAcross = 2; // tiles of sums beside and below each other
 
 /// Rows, and bytes of a row, of each register.
 struct TileSizes {
@@ -51,7 +50,7 @@ TileSizes sizesFor(std::int64_t rows, std::int64_t columns) {
     sizes.bytes.at(tile) = static_cast<std::uint16_t>(bytes);
   };
   for (std::int64_t i = 0; i < kAcross; ++i) {
-    set(tileOfA(i), partOf(rows, i), kTileBytes);
+    set(tileOfA(i), partOf(rows, i), kAmxRowBytes);
     set(tileOfB(i), kAmxRows, 4 * partOf(columns, i));
     for (std::int64_t j = 0; j < kAcross; ++j)
       set(sumsTile(i, j), partOf(rows, i), 4 * partOf(columns, j));
@@ -66,7 +65,7 @@ void emitConfiguration(llvm::IRBuilder<> &builder, std::int64_t rows, std::int64
   llvm::GlobalVariable *table = module.getNamedGlobal(name);
   if (!table) {
     const TileSizes sizes = sizesFor(rows, columns);
-    std::array<std::uint8_t, kTileBytes> bytes{1};
+    std::array<std::uint8_t, kAmxRowBytes> bytes{1};
     for (std::size_t tile = 0; tile < sizes.rows.size(); ++tile) {
       bytes.at(16 + 2 * tile) = static_cast<std::uint8_t>(sizes.bytes.at(tile));
       bytes.at(48 + tile) = sizes.rows.at(tile);
@@ -74,7 +73,7 @@ void emitConfiguration(llvm::IRBuilder<> &builder, std::int64_t rows, std::int64
     llvm::Constant *data = llvm::ConstantDataArray::get(module.getContext(), bytes);
     table = new llvm::GlobalVariable(module, data->getType(), true,
                                      llvm::GlobalValue::PrivateLinkage, data, name);
-    table->setAlignment(llvm::Align(kTileBytes));
+    table->setAlignment(llvm::Align(kAmxRowBytes));
   }
   builder.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {}, {table});
 }
@@ -91,17 +90,62 @@ private:
     if (!isFull) emitConfiguration(b_, tile.rows, tile.columns);
     loadSums(matrices.from, tile);
     forEachPiece(matrices, {}, [&](const Piece &piece, auto) {
-      emitCountedLoop(b_, piece.depth ? piece.depth : i64(plan_.depth), kAmxRows, {},
-                      [&](Value *word, auto) {
-                        multiplyAdd(piece, tile, word);
-                        return Carried{};
-                      });
+      multiplyWhole(piece, tile);
       return Carried{};
     });
+    if (end_) multiplyEnd(matrices, tile);
     forEachSum(matrices.to, tile, [&](std::uint8_t number, Value *at, Value *stride) {
       move(llvm::Intrinsic::x86_tilestored64, number, at, stride);
     });
     if (!isFull) emitConfiguration(b_, kMostRows, kMostRows);
+  }
+
+  void multiplyWhole(const Piece &piece, const MicroTile &tile) {
+    const auto loop = [&](Value *words) {
+      emitCountedLoop(b_, words, kAmxRows, {}, [&](Value *word, auto) {
+        multiplyAdd(piece.a, piece.b, tile, word, word);
+        return Carried{};
+      });
+    };
+    if (!piece.depth) return loop(i64(plan_.depth));
+    emitUnless(b_, b_.CreateICmpEQ(piece.depth, i64(0)), [&] { loop(piece.depth); });
+  }
+
+  /// In whole tiles; the rest is multiplied behind them.
+  Value *lastWords() override { return b_.CreateUDiv(end_->first, i64(plan_.elementBytes)); }
+
+  /// What is left of a's last depth, copied and filled up with zeros.
+  void beginMatrix(const Matrices &matrices) override {
+    if (!pieces_ || !pieces_->lastDepth) return;
+    const Piece last = lastPiece(matrices);
+    Value *bytes = b_.CreateMul(pieces_->lastDepth, i64(copiedBytes()));
+    Value *left = b_.CreateURem(bytes, i64(kAmxRowBytes));
+    end_ = {.first = b_.CreateSub(bytes, left), .isEmpty = b_.CreateICmpEQ(left, i64(0))};
+    constexpr auto kLanes = static_cast<unsigned>(kAmxRowBytes);
+    auto *type = llvm::FixedVectorType::get(b_.getInt8Ty(), kLanes);
+    Value *isLeft =
+        b_.CreateIntrinsic(llvm::Intrinsic::get_active_lane_mask,
+                           {type->getWithNewType(b_.getInt1Ty()), b_.getInt64Ty()}, {i64(0), left});
+    emitUnless(b_, end_->isEmpty, [&] {
+      emitCountedLoop(b_, i64(shape_.m), 1, {}, [&](Value *row, auto) {
+        Value *from = bytesInto(at(last.a.data, b_.CreateMul(row, last.a.rowStride), plan_.copied),
+                                end_->first);
+        Value *copied = b_.CreateMaskedLoad(type, from, llvm::Align(1), isLeft,
+                                            llvm::Constant::getNullValue(type));
+        b_.CreateAlignedStore(copied, bytesInto(pieces_->end, b_.CreateMul(row, i64(kAmxRowBytes))),
+                              llvm::Align(kAmxRowBytes));
+        return Carried{};
+      });
+    });
+  }
+
+  void multiplyEnd(const Matrices &matrices, const MicroTile &tile) {
+    emitUnless(b_, end_->isEmpty, [&] {
+      const DotOperand copied{.data = pieces_->end,
+                              .rowStride = i64(kAmxRowBytes / copiedBytes()),
+                              .batchStride = nullptr};
+      multiplyAdd(copied, lastPiece(matrices).b, tile, i64(0), lastWords());
+    });
   }
 
   void loadSums(const DotOperand &from, const MicroTile &tile) {
@@ -117,18 +161,19 @@ private:
     emitUnless(b_, sums_.areNew, load);
   }
 
-  /// Sums += 16 words of k of a times those of b.
-  void multiplyAdd(const Piece &piece, const MicroTile &tile, Value *word) {
-    Value *strideA = b_.CreateMul(piece.a.rowStride, i64(copiedBytes()));
-    Value *rows = at(at(piece.a.data, b_.CreateMul(tile.firstRow, piece.a.rowStride), plan_.copied),
-                     word, shape_.sum);
+  /// Sums += 16 words of k of a times those of b, from these words on.
+  void multiplyAdd(const DotOperand &a, const DotOperand &b, const MicroTile &tile, Value *wordOfA,
+                   Value *wordOfB) {
+    Value *strideA = b_.CreateMul(a.rowStride, i64(copiedBytes()));
+    Value *rows =
+        at(at(a.data, b_.CreateMul(tile.firstRow, a.rowStride), plan_.copied), wordOfA, shape_.sum);
     const std::int64_t width = widthOf(tile.columns);
-    Value *panel = rowOfPanel(panelOf(piece.b, DotPart::Whole, tile), word, tile.columns);
+    Value *panel = rowOfPanel(panelOf(b, DotPart::Whole, tile), wordOfB, tile.columns);
     for (std::int64_t i = 0; i < tilesOf(tile.rows); ++i)
       move(llvm::Intrinsic::x86_tileloadd64, tileOfA(i),
            bytesInto(rows, b_.CreateMul(strideA, i64(i * kAmxRows))), strideA);
     for (std::int64_t j = 0; j < tilesOf(tile.columns); ++j)
-      move(llvm::Intrinsic::x86_tileloadd64, tileOfB(j), bytesInto(panel, i64(j * kTileBytes)),
+      move(llvm::Intrinsic::x86_tileloadd64, tileOfB(j), bytesInto(panel, i64(j * kAmxRowBytes)),
            i64(width * plan_.elementBytes));
     for (std::int64_t i = 0; i < tilesOf(tile.rows); ++i)
       for (std::int64_t j = 0; j < tilesOf(tile.columns); ++j)
@@ -152,7 +197,7 @@ private:
     for (std::int64_t i = 0; i < tilesOf(tile.rows); ++i)
       for (std::int64_t j = 0; j < tilesOf(tile.columns); ++j) {
         Value *row = bytesInto(first, b_.CreateMul(stride, i64(i * kAmxRows)));
-        each(sumsTile(i, j), bytesInto(row, i64(j * kTileBytes)), stride);
+        each(sumsTile(i, j), bytesInto(row, i64(j * kAmxRowBytes)), stride);
       }
   }
 
@@ -160,6 +205,13 @@ private:
   void move(ID instruction, std::uint8_t number, Value *address, Value *stride) {
     b_.CreateIntrinsic(instruction, {}, {b_.getInt8(number), address, stride});
   }
+
+  /// Of a last depth, where what is left behind whole tiles begins, in bytes, and whether nothing
+  /// is.
+  struct End {
+    Value *first, *isEmpty;
+  };
+  std::optional<End> end_;
 };
 
 } // namespace

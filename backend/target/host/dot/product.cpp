@@ -16,6 +16,7 @@ void DotProduct::multiply(const DotOperand &a, const DotOperand &b) {
                             .b = atBatch(b, batch, shape_.sum),
                             .from = atBatch(sums_.at, batch, shape_.sum),
                             .to = atBatch(sums_.to, batch, shape_.sum)};
+    beginMatrix(matrices);
     const auto microTile = [&](Value *row, std::int64_t rows, Value *column, std::int64_t columns) {
       emitMicroTile(matrices, {.firstRow = row,
                                .firstColumn = column,
@@ -45,22 +46,35 @@ bool DotProduct::hasNearPanels() const {
 
 Carried DotProduct::forEachPiece(const Matrices &matrices, const Carried &initial, PieceBody body) {
   if (!pieces_) return body({matrices.a, matrices.b}, initial);
-  return emitCountedLoop(
-      b_, pieces_->count, 1, initial, [&](Value *number, llvm::ArrayRef<Value *> carried) {
-        Piece piece{matrices.a, matrices.b, depthOf(number)};
-        piece.a.data = bytesInto(piece.a.data, b_.CreateMul(number, pieces_->strideA));
-        piece.b.data = bytesInto(piece.b.data, b_.CreateMul(number, pieces_->strideB));
-        return body(piece, carried);
-      });
+  return emitCountedLoop(b_, pieces_->count, 1, initial,
+                         [&](Value *number, llvm::ArrayRef<Value *> carried) {
+                           Piece piece = pieceAt(matrices, number);
+                           piece.depth = depthOf(number);
+                           return body(piece, carried);
+                         });
+}
+
+DotProduct::Piece DotProduct::pieceAt(const Matrices &matrices, Value *number) {
+  Piece piece{matrices.a, matrices.b};
+  piece.a.data = bytesInto(piece.a.data, b_.CreateMul(number, pieces_->strideA));
+  piece.b.data = bytesInto(piece.b.data, b_.CreateMul(number, pieces_->strideB));
+  return piece;
+}
+
+DotProduct::Piece DotProduct::lastPiece(const Matrices &matrices) {
+  return pieceAt(matrices, b_.CreateSub(pieces_->count, i64(1)));
 }
 
 /// How many elements of copies a piece has; null: as many as all.
 Value *DotProduct::depthOf(Value *piece) {
   if (!pieces_->lastDepth) return nullptr;
   Value *isLast = b_.CreateICmpEQ(b_.CreateNUWAdd(piece, i64(1)), pieces_->count);
-  Value *last = b_.CreateUDiv(b_.CreateNUWAdd(pieces_->lastDepth, i64(plan_.together - 1)),
-                              i64(plan_.together));
-  return b_.CreateSelect(isLast, last, i64(plan_.depth));
+  return b_.CreateSelect(isLast, lastWords(), i64(plan_.depth));
+}
+
+Value *DotProduct::lastWords() {
+  return b_.CreateUDiv(b_.CreateNUWAdd(pieces_->lastDepth, i64(plan_.together - 1)),
+                       i64(plan_.together));
 }
 
 Value *DotProduct::panelOf(const DotOperand &b, DotPart part, const MicroTile &tile) {

@@ -28,6 +28,10 @@ protected:
   struct Matrices {
     DotOperand a, b, from, to;
   };
+  /// In front of all of a matrix' micro-tiles.
+  virtual void beginMatrix(const Matrices &) {}
+  /// How many elements of copies a last depth has.
+  virtual llvm::Value *lastWords();
   /// rows x columns sums over all of k.
   virtual void emitMicroTile(const Matrices &matrices, const MicroTile &tile) = 0;
 
@@ -39,6 +43,7 @@ protected:
   using PieceBody =
       llvm::function_ref<Carried(const Piece &piece, llvm::ArrayRef<llvm::Value *> carried)>;
   Carried forEachPiece(const Matrices &matrices, const Carried &initial, PieceBody body);
+  Piece lastPiece(const Matrices &matrices);
   /// The first row of a micro-tile in a panel of this part.
   llvm::Value *panelOf(const DotOperand &b, DotPart part, const MicroTile &tile);
 
@@ -47,6 +52,7 @@ protected:
 
 private:
   bool hasNearPanels() const;
+  Piece pieceAt(const Matrices &matrices, llvm::Value *number);
   llvm::Value *depthOf(llvm::Value *piece);
 };
 

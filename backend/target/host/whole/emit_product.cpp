@@ -312,6 +312,7 @@ void WholeEmitter::Product::multiplyRun(std::int64_t trips, Value *panels,
     rows = either(placed.isThere, {first, a.rowStride, a.batchStride}, rows);
     pieces.strideA = b_.CreateSelect(placed.isThere, piece, pieces.strideA);
     pieces.lastDepth = placed.depth;
+    if (placed.depth) pieces.end = f_.scratch(dotEndBytes(shape_, f_.unit));
     isOver = b_.CreateOr(isOver, b_.CreateNot(placed.isNextAlike));
   }
   Value *firstPanels = b_.CreateGEP(f_.i8, panels, b_.CreateMul(before, f_.index(-panelBytes_)));
