@@ -191,11 +191,13 @@ std::set<std::string> targetsIn(const Library &library) {
 TEST_CASE("a target's text is what a library can have code for") {
   CHECK(toText(parseTarget("host", kX86).value()) == "host:x86-64-v3");
   CHECK(toText(parseTarget("host", kArm).value()) == "host:armv8-a");
-  for (const char *text : {"sm_90a", "ptx:sm_80", "gfx942", "gfx11-generic", "host:x86-64-v4"})
+  for (const char *text :
+       {"sm_90a", "ptx:sm_80", "gfx942", "gfx11-generic", "host:x86-64-v4", "host:sapphirerapids"})
     CHECK(toText(parseTarget(text, kX86).value()) == text);
   CHECK(render(parseTarget("host:armv8-a", kX86).error()) ==
         "imbrex: error: there is no target 'host:armv8-a' for x86_64-unknown-linux-gnu\n"
-        "  hint: there are host:x86-64, host:x86-64-v2, host:x86-64-v3, host:x86-64-v4\n");
+        "  hint: there are host:x86-64, host:x86-64-v2, host:x86-64-v3, host:x86-64-v4, "
+        "host:sapphirerapids\n");
 }
 
 TEST_CASE("images and assembly are of the machines that are named, compressed or not") {

@@ -1,6 +1,6 @@
+#include "backend/launching/amx_permission.h"
 #include "backend/target/host/dot/dot.h"
 #include "backend/target/host/dot/operands.h"
-#include "backend/target/host/run/amx.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"

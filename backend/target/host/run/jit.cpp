@@ -1,7 +1,7 @@
 #include "backend/target/host/run/jit.h"
 
+#include "backend/launching/amx_permission.h"
 #include "backend/support/check.h"
-#include "backend/target/host/run/amx.h"
 #include "backend/target/host/run/runtime_calls.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"

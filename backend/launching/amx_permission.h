@@ -1,6 +1,6 @@
 #pragma once
 
-namespace imbrex::host {
+namespace imbrex {
 
 /// Whether the process may use AMX's tiles, if the processor has them. Linux wants to be asked,
 /// once for all threads and what they fork: their state is 8 KiB more of each thread's
@@ -8,4 +8,4 @@ namespace imbrex::host {
 /// signals that has no room for that.
 bool mayUseAmx();
 
-} // namespace imbrex::host
+} // namespace imbrex

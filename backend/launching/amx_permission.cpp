@@ -1,11 +1,11 @@
-#include "backend/target/host/run/amx.h"
+#include "backend/launching/amx_permission.h"
 
 #if defined(__linux__) && defined(__x86_64__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
 
-namespace imbrex::host {
+namespace imbrex {
 
 bool mayUseAmx() {
 #if defined(__linux__) && defined(__x86_64__)
@@ -16,4 +16,4 @@ bool mayUseAmx() {
 #endif
 }
 
-} // namespace imbrex::host
+} // namespace imbrex

@@ -1,0 +1,61 @@
+#include "backend/launching/amx_permission.h"
+#include "processors.hpp"
+#include "tests/package/aot/checks.h"
+#include "tests/package/aot/seen_log.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+/// A library with code for several processors.
+namespace imbrex::aot_tests {
+namespace {
+
+using imbrex::bf16;
+
+/// What Linux says of the processor.
+bool hasFlag(const std::string &flag) {
+  std::ifstream file("/proc/cpuinfo");
+  const std::string all{std::istreambuf_iterator<char>(file), {}};
+  return all.find(" " + flag) != std::string::npos;
+}
+
+/// The best code that the library has for this processor.
+std::string expectedCode() {
+  if (hasFlag("amx_bf16") && hasFlag("avx512_fp16") && mayUseAmx()) return "sapphirerapids";
+  return "x86-64-v3";
+}
+
+} // namespace
+
+TEST_CASE("a processor runs the best code that a library has for it, with the same sums") {
+  constexpr std::int64_t kRows = 40, kColumns = 50, kDepth = 100;
+  const auto whole = [](std::int64_t count, int seed) {
+    std::vector<bf16> made;
+    for (std::int64_t i = 0; i < count; ++i)
+      made.push_back(bf16(static_cast<float>(i * seed % 7 - 3)));
+    return made;
+  };
+  const std::vector<bf16> a = whole(kRows * kDepth, 5), b = whole(kDepth * kColumns, 3);
+  std::vector<float> c(kRows * kColumns, -1);
+  check(processors::product(stream_ref::host(), {2, 2},
+                            array<const bf16, 2>(a.data(), {kRows, kDepth}),
+                            array<const bf16, 2>(b.data(), {kDepth, kColumns}),
+                            array<float, 2>(c.data(), {kRows, kColumns})));
+  for (std::int64_t i = 0; i < kRows; ++i)
+    for (std::int64_t j = 0; j < kColumns; ++j) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < kDepth; ++k)
+        sum += float(a[static_cast<std::size_t>(i * kDepth + k)]) *
+               float(b[static_cast<std::size_t>(k * kColumns + j)]);
+      CHECK(c[static_cast<std::size_t>(i * kColumns + j)] == sum);
+    }
+  const std::string load =
+      "3 load: kernel=product library=processors device=host code=" + expectedCode() + " ";
+  CHECK(std::ranges::count_if(
+            logLines, [&](const std::string &line) { return line.starts_with(load); }) == 1);
+}
+
+} // namespace imbrex::aot_tests
