@@ -45,7 +45,7 @@ private:
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser(); // for inline_asm
     auto builder = orAbort(llvm::orc::JITTargetMachineBuilder::detectHost());
-    if (!mayUseAmx())
+    if (llvm::sys::getHostCPUFeatures().lookup("amx-tile") && !mayUseAmx())
       for (const char *feature : {"amx-tile", "amx-int8", "amx-bf16"})
         builder.getFeatures().AddFeature(feature, false);
     builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
