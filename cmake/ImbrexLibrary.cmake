@@ -65,3 +65,16 @@ function(imbrex_add_library target)
   endif()
   imbrex_export(${target} ${name} ${set})
 endfunction()
+
+# imbrex_find_own_memory_early(<sources>...): sources of a launch that is made again, which finds the
+# thread's own memory by a call that keeps all registers, or by none where the linker knows better.
+# AArch64's compilers do so anyway. Vector registers may be lost
+# (docs/adr/0026-a-launch-is-compared-as-words.md), so that these sources look there before they use any.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-mtls-dialect=gnu2 IMBREX_HAS_TLS_DESCRIPTORS)
+function(imbrex_find_own_memory_early)
+  if(IMBREX_HAS_TLS_DESCRIPTORS)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -mtls-dialect=gnu2
+      SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()

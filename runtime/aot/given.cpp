@@ -1,6 +1,6 @@
 #include "runtime/aot/given.h"
 
-#include "runtime/aot/read_as.h"
+#include "runtime/aot/driver/read_as.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -40,13 +40,13 @@ std::uint64_t *write(const ParameterRow &parameter, const void *given, std::uint
   case Form::Scalar:
   case Form::Truth: *to++ = bitsOf(given, parameter); break;
   case Form::Pointer: {
-    const auto memory = readAs<imbrex_memory>(given);
+    const auto memory = driver::readAs<imbrex_memory>(given);
     *to++ = addressBits(memory.data);
     *to++ = static_cast<std::uint64_t>(memory.bytes);
     break;
   }
   case Form::Table: {
-    const auto table = readAs<imbrex_table>(given);
+    const auto table = driver::readAs<imbrex_table>(given);
     *to++ = addressBits(table.pointers);
     *to++ = static_cast<std::uint64_t>(table.count);
     *to++ = static_cast<std::uint32_t>(table.promises);

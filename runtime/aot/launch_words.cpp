@@ -5,20 +5,10 @@
 namespace imbrex::aot {
 namespace {
 
-/// Whether the words are the same, and nothing was `different` before. No step of it branches: the
-/// launch that is expected is nearly always the one that comes.
-bool areSame(const std::vector<WordPair> &kept, const std::uint64_t *words, WordPair different) {
-  const WordPair *one = kept.data(), *const end = one + kept.size();
-  different |= pairAt(words) ^ *one;
-  for (++one, words += 2; one != end; one += 2, words += 4) // as they are padded
-    different |= (pairAt(words) ^ one[0]) | (pairAt(words + 2) ^ one[1]);
-  return isZero(different);
-}
-
 /// Whether the launch that is kept is the very one that is asked for.
 bool isSame(const RememberedLaunch &kept, const AskedWords &asked) {
   return isOfSameKernel(kept, asked) &&
-         areSame(kept.words, asked.words, differenceOf(kept, asked.grid));
+         driver::areSame(kept.words, asked.words, kept.grid.differenceOf(asked.grid));
 }
 
 /// Not the very one that was expected: with other numbers, or another launch.

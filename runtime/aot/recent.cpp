@@ -52,10 +52,10 @@ void keepWords(const KernelRow &kernel, const CodeRow &code, const std::uint64_t
   for (std::size_t i = 0; i < static_cast<std::size_t>(kernel.parameterCount); ++i)
     count += givenWords(kernel.parameters[i]);
   kept.words.resize(paddedWords(count) / 2);
-  std::copy_n(words, paddedWords(count), wordsOf(kept.words));
+  std::copy_n(words, paddedWords(count), driver::wordsOf(kept.words));
   kept.fixed.assign(kept.words.size(), kFixed);
   findNumbers(kernel, code, kept.numbers);
-  for (const RememberedNumber &number : kept.numbers) wordsOf(kept.fixed)[number.word] = 0;
+  for (const RememberedNumber &number : kept.numbers) driver::wordsOf(kept.fixed)[number.word] = 0;
 }
 
 // --- to find one ---
@@ -96,8 +96,7 @@ void keepRecent(const Asked &asked, const driver::Gpu &gpu, const Ready &ready,
   kept.loaded = &kept; // until all is there
   kept.device = deviceOf(asked.on);
   kept.place = place;
-  kept.bringsGrid = kernel.blocks == nullptr;
-  kept.grid = kept.bringsGrid ? *asked.grid : imbrex_grid{};
+  kept.grid.keep(kernel.blocks == nullptr ? asked.grid : nullptr);
   keepWords(kernel, *ready.code, given.list(), kept);
   kept.kernel = &kernel;
   kept.gpu = &gpu;

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "backend/launching/parameter_assumptions.h"
+#include "runtime/aot/driver/compared_words.h"
 #include "runtime/aot/driver/kept_launch.h"
-#include "runtime/aot/read_as.h"
+#include "runtime/aot/driver/read_as.h"
 #include "runtime/aot/recent.h"
 
 #include <cstddef>
@@ -12,8 +13,7 @@
 /// as a launch that is made again is to take no call for it.
 namespace imbrex::aot {
 
-/// Two words, which are compared at once.
-using WordPair [[gnu::vector_size(16)]] = std::uint64_t;
+using driver::WordPair;
 static_assert(alignof(WordPair) <= kWordsAlignment);
 
 /// A number that may be another one when a launch is made again, as long as the same code is right.
@@ -29,8 +29,7 @@ struct RememberedLaunch {
   std::size_t place = 0;    ///< Of what that GPU has loaded.
   /// What it has loaded of the kernel, which no other kernel has; of no launch what none has.
   const void *loaded = this;
-  bool bringsGrid = false; ///< Else the kernel computes it of its arguments.
-  imbrex_grid grid{};
+  driver::KeptGrid<imbrex_grid> grid = {};
   std::vector<WordPair> words = {}; ///< Of all arguments.
   std::vector<WordPair> fixed = {}; ///< Zeros for those of `numbers`, ones for all others.
   std::vector<RememberedNumber> numbers = {};
@@ -43,47 +42,29 @@ using RememberedLaunches = driver::Recent<RememberedLaunch>;
 
 inline std::uint64_t deviceOf(const imbrex_stream &on) {
   static_assert(offsetof(imbrex_stream, handle) == sizeof(std::uint64_t));
-  return readAs<std::uint64_t>(&on);
+  return driver::readAs<std::uint64_t>(&on);
 }
 
 inline const void *loadedOf(const KernelRow &kernel, std::size_t place) {
   return kernel.loaded->places[place].load(std::memory_order_acquire);
 }
 
-inline WordPair pairAt(const std::uint64_t *words) { return readAs<WordPair>(words); }
-
-/// Where words begin that are kept two by two: element and vector may be one memory.
-inline std::uint64_t *wordsOf(std::vector<WordPair> &pairs) {
-  return reinterpret_cast<std::uint64_t *>(pairs.data());
-}
-
-inline bool isZero(WordPair pair) { return (pair[0] | pair[1]) == 0; }
-
 inline bool isOfSameKernel(const RememberedLaunch &kept, const AskedWords &asked) {
   return kept.device == deviceOf(asked.on) && kept.loaded == loadedOf(asked.kernel, kept.place);
-}
-
-/// Zeros where there is none.
-inline WordPair differenceOf(const RememberedLaunch &kept, const imbrex_grid *given) {
-  constexpr WordPair kSome{1, 1};
-  if (given == nullptr) return kept.bringsGrid ? kSome : WordPair{};
-  static_assert(offsetof(imbrex_grid, z) == sizeof(WordPair));
-  const WordPair last{static_cast<std::uint64_t>(given->z ^ kept.grid.z), 0};
-  return (readAs<WordPair>(given) ^ readAs<WordPair>(&kept.grid)) | last;
 }
 
 /// The same of all but numbers.
 inline bool areSameButNumbers(const RememberedLaunch &kept, const std::uint64_t *words,
                               WordPair different) {
   for (std::size_t i = 0; i < kept.words.size(); ++i, words += 2)
-    different |= (pairAt(words) ^ kept.words[i]) & kept.fixed[i];
-  return isZero(different);
+    different |= (driver::pairAt(words) ^ kept.words[i]) & kept.fixed[i];
+  return driver::isZero(different);
 }
 
 /// Give the launch that is kept other numbers; false where other code is right for one.
 inline bool changeNumbers(RememberedLaunch &kept, const std::uint64_t *words) {
   for (const RememberedNumber &number : kept.numbers) {
-    std::uint64_t &before = wordsOf(kept.words)[number.word];
+    std::uint64_t &before = driver::wordsOf(kept.words)[number.word];
     const std::uint64_t now = words[number.word];
     if (now == before) continue;
     if (!launching::ParameterAssumptions::areAlike(now, before, number.isInteger)) return false;
@@ -96,7 +77,7 @@ inline bool changeNumbers(RememberedLaunch &kept, const std::uint64_t *words) {
 /// Whether the launch that is kept, from now on with these numbers, is the one that is asked for.
 inline bool isThis(RememberedLaunch &kept, const AskedWords &asked) {
   return isOfSameKernel(kept, asked) &&
-         areSameButNumbers(kept, asked.words, differenceOf(kept, asked.grid)) &&
+         areSameButNumbers(kept, asked.words, kept.grid.differenceOf(asked.grid)) &&
          changeNumbers(kept, asked.words);
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace imbrex::aot {
+namespace imbrex::driver {
 
 /// A value whose bytes lie there, whatever they are of.
 template <class T>
@@ -12,4 +12,4 @@ T readAs(const void *from) {
   return value;
 }
 
-} // namespace imbrex::aot
+} // namespace imbrex::driver
