@@ -3,6 +3,7 @@
 #include "runtime/gpus.h"
 #include "runtime/throw.h"
 
+#include <atomic>
 #include <cstring>
 
 namespace imbrex::detail {
@@ -25,6 +26,13 @@ const gpu::SupportedGpu &gpuToCopy(const stream_ref &in, std::string_view direct
 }
 
 } // namespace
+
+memory_number memory_number::next() {
+  static constinit std::atomic<std::uint64_t> last = 0;
+  memory_number made;
+  made.value_ = ++last;
+  return made;
+}
 
 device_block::device_block(const stream_ref &in, std::int64_t bytes, std::source_location where)
     : in_(in), bytes_(bytes) {

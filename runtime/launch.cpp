@@ -1,38 +1,12 @@
-#include "imbrex/launch.hpp"
-
-#include "backend/interpret/requirements.h"
-#include "dsl/traced_kernel.h"
-#include "runtime/bind.h"
-#include "runtime/computed_grid.h"
-#include "runtime/devices.h"
-#include "runtime/executable.h"
 #include "runtime/gpu_executable.h"
 #include "runtime/gpus.h"
 #include "runtime/launch_hook.h"
+#include "runtime/launch_state.h"
 #include "runtime/log.h"
 #include "runtime/recent_launches.h"
 #include "runtime/throw.h"
 
-#include <atomic>
-#include <mutex>
-#include <vector>
-
 namespace imbrex::detail {
-
-/// What has been compiled, by device. A launch reads one pointer; what it points to lives as long
-/// as the state.
-struct launch_state {
-  std::uint64_t number; ///< No other has had it.
-  traced_kernel kernel;
-  std::optional<device> on;
-  runtime::Parameters parameters;
-  interpret::Requirements requirements;
-  std::optional<runtime::ComputedGrid> blocks;
-  std::vector<std::atomic<const runtime::Executable *>> ready{runtime::allDevices().size()};
-  std::mutex mutex; // of `owned`
-  std::vector<std::shared_ptr<const runtime::Executable>> owned{runtime::allDevices().size()};
-};
-
 namespace {
 
 /// For this launch or, of no arguments, for what most are. What others compile is not waited for,
@@ -115,7 +89,7 @@ result<void> launchNew(launch_state &state, const runtime::AskedLaunch &asked) {
   const auto executable = executableFor(state, asked, bound.arguments(), options);
   if (!executable) return executable.error();
   runtime::RecentLaunch *const place = runtime::placeForRecent(asked);
-  if (place != nullptr) options.repeatable = &runtime::launchOf(*place);
+  if (place != nullptr) options.repeatable = &place->launch;
   Diagnostics diagnostics;
   if (!(*executable)->run(bound.grid(), bound.arguments(), diagnostics, options))
     return runtime::toError(diagnostics);
@@ -152,20 +126,31 @@ result<void> launchable::prepare(device on) const {
 }
 
 result<void> launchable::launch(const stream_ref *stream, const grid *blocks,
-                                list<launch_argument> arguments) const {
+                                list<launch_argument> arguments, const std::uint64_t *words) const {
   const auto on = deviceOf(*state_, stream);
   if (!on) return on.error();
   const runtime::AskedLaunch asked{.kernel = state_->number,
                                    .in = stream != nullptr ? *stream : stream_ref(*on),
                                    .blocks = blocks,
                                    .arguments = arguments,
-                                   .followsFromNumbers =
-                                       blocks == nullptr || !state_->requirements.empty()};
+                                   .words = words,
+                                   .followsFromNumbers = state_->followsFromNumbers(blocks)};
   runtime::HookedLaunch watched(irOf(state_->kernel).name(), asked.in);
   const std::optional<Result<void>> again = runtime::launchAgain(asked);
   const result<void> made = again ? toResult(*again) : launchNew(*state_, asked);
   if (made.ok()) watched.isDone();
   return made;
+}
+
+int launchable::launch_again_in_current(const grid *blocks, const std::uint64_t *words) const {
+  const auto on = deviceOf(*state_, nullptr);
+  if (!on) return not_recent; // `launch` tells
+  const stream_ref stream(*on);
+  return launch_again(&stream, blocks, words);
+}
+
+result<void> launchable::refused(int error) {
+  return toResult(runtime::RecentLaunches::find()->latest().launch.started(error));
 }
 
 } // namespace imbrex::detail

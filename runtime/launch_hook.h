@@ -15,8 +15,7 @@ void beginToWatch();
 class HookedLaunch {
 public:
   HookedLaunch(const std::string &kernel, const stream_ref &in)
-      : seen_{.kernel = kernel, .in = in, .moment = launch_moment::begins},
-        isWatched_(isAnyWatched.load(std::memory_order_relaxed)) {
+      : seen_{.kernel = kernel, .in = in, .moment = launch_moment::begins}, isWatched_(areSome()) {
     if (isWatched_) begin(kernel);
   }
   HookedLaunch(const HookedLaunch &) = delete;
@@ -24,6 +23,9 @@ public:
   ~HookedLaunch() {
     if (isWatched_) end();
   }
+
+  /// Somebody wants to know of launches.
+  static bool areSome() { return isAnyWatched.load(std::memory_order_relaxed); }
 
   void isDone() { seen_.moment = launch_moment::done; }
 

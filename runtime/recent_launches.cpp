@@ -10,17 +10,7 @@ namespace imbrex::runtime {
 
 using detail::launch_argument;
 
-struct RecentLaunch {
-  std::uint64_t kernel = 0; ///< 0: this is none.
-  std::uint8_t device = 0;
-  std::optional<std::array<std::int64_t, 3>> blocks = {}; ///< That the launch brought.
-  std::vector<launch_argument> arguments = {};
-  gpu::RepeatableLaunch launch = {};
-};
-
 namespace {
-
-using RecentLaunches = driver::Recent<RecentLaunch>;
 
 driver::LaunchHash hashOf(const AskedLaunch &asked) {
   driver::LaunchHash hash(asked.kernel);
@@ -48,18 +38,6 @@ bool isSameArray(const launch_argument &a, const launch_argument &kept) {
          isSameLayout(a.layout, kept.layout);
 }
 
-/// Give the launch that is kept another number; false where it is another launch then.
-bool changeNumber(RecentLaunch &kept, std::size_t i, const launch_argument &given) {
-  if (!kept.launch.mayChange(i, kept.arguments[i].scalar, given.scalar)) return false;
-  kept.launch.change(i, given.scalar);
-  kept.arguments[i].scalar = given.scalar;
-  return true;
-}
-
-bool areBlocks(const imbrex::grid *asked, const std::optional<std::array<std::int64_t, 3>> &kept) {
-  return asked == nullptr ? !kept : kept && asked->extents() == *kept;
-}
-
 /// Give it other numbers, where they are all that differs; false where it is another launch.
 bool adapt(RecentLaunch &kept, const AskedLaunch &asked) {
   for (std::size_t i = 0; i < kept.arguments.size(); ++i) {
@@ -68,33 +46,48 @@ bool adapt(RecentLaunch &kept, const AskedLaunch &asked) {
     if (given.kind != launch_argument::form::scalar) {
       if (!isSameArray(given, before)) return false;
     } else if (given.scalar != before.scalar &&
-               (asked.followsFromNumbers || !changeNumber(kept, i, given))) {
+               (asked.followsFromNumbers || !changeNumber(kept, i, given.scalar))) {
       return false;
     }
   }
   return true;
 }
 
+void keepWords(RecentLaunch &kept, const AskedLaunch &asked) {
+  const std::size_t count = detail::padded_words(asked.arguments.size());
+  kept.words.resize(count / 2);
+  std::copy_n(asked.words, count, driver::wordsOf(kept.words));
+}
+
 } // namespace
+
+bool changeNumber(RecentLaunch &kept, std::size_t parameter, std::uint64_t now) {
+  launch_argument &before = kept.arguments[parameter];
+  if (!kept.launch.mayChange(parameter, before.scalar, now)) return false;
+  kept.launch.change(parameter, now);
+  before.scalar = driver::wordsOf(kept.words)[parameter] = now;
+  return true;
+}
 
 std::optional<Result<void>> launchAgain(const AskedLaunch &asked) {
   RecentLaunches *const recent = RecentLaunches::find();
   if (recent == nullptr) return std::nullopt;
   const auto is = [&](RecentLaunch &one) {
     return one.kernel == asked.kernel && one.device == asked.in.on().index() &&
-           areBlocks(asked.blocks, one.blocks) && adapt(one, asked);
+           driver::isZero(differenceOf(one, asked.blocks)) && adapt(one, asked);
   };
   RecentLaunch *kept = recent->findNext(is);
   if (kept == nullptr) kept = recent->findByHash(hashOf(asked), is);
   if (kept == nullptr) return std::nullopt;
-  return kept->launch.start(asked.in.native());
+  if (asked.words != nullptr) keepWords(*kept, asked); // of other buffers in the same memory
+  return kept->launch.started(kept->launch.start(asked.in.native()));
 }
 
 RecentLaunch *placeForRecent(const AskedLaunch &asked) {
   const auto isKept = [](const launch_argument &argument) {
     return argument.kind == launch_argument::form::scalar || isOwnArray(argument);
   };
-  if (!isGpu(infoOf(asked.in.on()).kind)) return nullptr;
+  if (asked.words == nullptr || !isGpu(infoOf(asked.in.on()).kind)) return nullptr;
   if (!std::all_of(asked.arguments.begin(), asked.arguments.end(), isKept)) return nullptr;
   RecentLaunches *const recent = RecentLaunches::make();
   if (recent == nullptr) return nullptr;
@@ -104,14 +97,12 @@ RecentLaunch *placeForRecent(const AskedLaunch &asked) {
   return &place;
 }
 
-gpu::RepeatableLaunch &launchOf(RecentLaunch &place) { return place.launch; }
-
 void keepRecent(RecentLaunch &kept, const AskedLaunch &asked) noexcept {
   if (!kept.launch.isThere()) return;
   try {
     kept.device = asked.in.on().index();
-    kept.blocks.reset();
-    if (asked.blocks != nullptr) kept.blocks = asked.blocks->extents();
+    kept.blocks.keep(extentsOf(asked.blocks));
+    keepWords(kept, asked);
     kept.arguments.assign(asked.arguments.begin(), asked.arguments.end());
     kept.kernel = asked.kernel;
   } catch (const std::bad_alloc &) {

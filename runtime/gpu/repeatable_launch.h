@@ -22,8 +22,9 @@ public:
   bool mayChange(std::size_t parameter, std::uint64_t before, std::uint64_t now) const;
   void change(std::size_t parameter, std::uint64_t now);
 
-  /// As SupportedGpu::start, while the kernel is loaded.
-  Result<void> start(void *stream) { return gpu_->startAgain(*kernel_, launch_, stream); }
+  /// While the kernel is loaded. 0, or the driver's error, which `started` tells.
+  int start(void *stream) const { return launch_.start(stream); }
+  Result<void> started(int error) const { return gpu_->started(*kernel_, launch_.launch(), error); }
 
 private:
   const SupportedGpu *gpu_ = nullptr;

@@ -93,11 +93,6 @@ Result<void> SupportedGpu::start(const LoadedKernel &kernel, const Launch &launc
   return started(kernel, launch, driver_->start(kernel.module(), launch));
 }
 
-Result<void> SupportedGpu::startAgain(const LoadedKernel &kernel, const driver::KeptLaunch &kept,
-                                      void *stream) const {
-  return started(kernel, kept.launch(), kept.start(stream));
-}
-
 Result<void> SupportedGpu::started(const LoadedKernel &kernel, const Launch &launch,
                                    int refusal) const {
   if (refusal == 0) return {};

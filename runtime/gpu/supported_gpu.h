@@ -82,9 +82,8 @@ public:
                                              const KernelNeeds &needs = {}) const;
   /// Launch a kernel, and wait for nothing: what goes wrong later is an error of `await`.
   Result<void> start(const LoadedKernel &kernel, const Launch &launch) const;
-  /// The same of one that was kept.
-  Result<void> startAgain(const LoadedKernel &kernel, const driver::KeptLaunch &kept,
-                          void *stream) const;
+  /// What the driver said of one.
+  Result<void> started(const LoadedKernel &kernel, const Launch &launch, int refusal) const;
   /// Run a kernel and wait for it.
   Result<void> run(const LoadedKernel &kernel, const Launch &launch) const;
   /// Run it so many times; the milliseconds that one took, by the device's clock.
@@ -162,7 +161,6 @@ private:
   /// `what` says what a refusal is of.
   Result<void> did(std::string_view what, int error) const;
   Result<void> copied(std::string_view direction, std::int64_t bytes, int error) const;
-  Result<void> started(const LoadedKernel &kernel, const Launch &launch, int refusal) const;
   Failure<Diagnostic> broke(const LoadedKernel &kernel, int error) const;
   /// The device that says what is wrong with a kernel that breaks down here.
   std::string emulated() const;

@@ -80,7 +80,7 @@ private:
 template <>
 class [[nodiscard]] result<void> {
 public:
-  result() = default;
+  result() {} // NOLINT(modernize-use-equals-default): which would set all of it to zeros
   result(imbrex::error why) : error_(std::move(why)) {}
 
   bool ok() const { return !error_.has_value(); }

@@ -36,6 +36,23 @@ private:
   std::unique_ptr<memory_block> host_;
 };
 
+/// A number that no other has had, and that goes where its owner's memory goes; 0 is none.
+class memory_number {
+public:
+  memory_number() = default;
+  static memory_number next();
+  memory_number(memory_number &&other) noexcept : value_(std::exchange(other.value_, 0)) {}
+  memory_number &operator=(memory_number &&other) noexcept {
+    value_ = std::exchange(other.value_, 0);
+    return *this;
+  }
+
+  std::uint64_t value() const { return value_; }
+
+private:
+  std::uint64_t value_ = 0;
+};
+
 /// Throws unless there are as many as wanted.
 void check_count(std::int64_t wanted, const char *direction, std::int64_t count,
                  std::source_location where);
@@ -62,7 +79,8 @@ public:
   /// Row-major, of up to five axes: `device_buffer<f32> a(device::current(), {rows, columns})`.
   device_buffer(const stream_ref &in, std::initializer_list<detail::quantity> extents,
                 std::source_location where = std::source_location::current())
-      : base(detail::row_major(extents, where), block_in(in, where)) {}
+      : base(detail::row_major(extents, where), block_in(in, where)),
+        number_(detail::memory_number::next()) {}
   device_buffer(device on, std::initializer_list<detail::quantity> extents,
                 std::source_location where = std::source_location::current())
       : device_buffer(stream_ref(on), extents, where) {}
@@ -71,7 +89,8 @@ public:
   template <std::ranges::range Range>
   device_buffer(const stream_ref &in, const Range &values,
                 std::source_location where = std::source_location::current())
-      : base(layout_of(values, where), block_in(in, where)) {
+      : base(layout_of(values, where), block_in(in, where)),
+        number_(detail::memory_number::next()) {
     copy_from(values, where);
   }
   template <std::ranges::range Range>
@@ -85,6 +104,8 @@ public:
   }
   /// Of a device that runs on the processor.
   detail::memory_block *block() const { return owned() ? owned()->block() : nullptr; }
+  /// Of the memory with its extents, and of nothing else that ever was; 0 where there is none.
+  std::uint64_t number() const { return number_.value(); }
 
   /// An address of the device: the host reads nothing there.
   storage_type *data() {
@@ -175,6 +196,8 @@ private:
     else
       return detail::row_major({std::ranges::size(values)}, where);
   }
+
+  detail::memory_number number_;
 };
 
 } // namespace imbrex

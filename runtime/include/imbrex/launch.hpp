@@ -6,6 +6,8 @@
 #include <imbrex/grid.hpp>
 #include <imbrex/stream.hpp>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 namespace imbrex {
@@ -40,11 +42,20 @@ public:
   const traced_kernel &kernel() const;
   /// Compile for a device now instead of at the first launch there.
   result<void> prepare(device on) const;
-  /// Without a grid only where the kernel computes it.
-  result<void> launch(const stream_ref *stream, const grid *blocks,
-                      list<launch_argument> arguments) const;
+  /// Without a grid only where the kernel computes it. With the words of the arguments, where they
+  /// have some.
+  result<void> launch(const stream_ref *stream, const grid *blocks, list<launch_argument> arguments,
+                      const std::uint64_t *words) const;
+  /// Make the launch, if it is the one that followed this thread's latest the last time. 0, or why
+  /// it isn't made.
+  int launch_again(const stream_ref *stream, const grid *blocks, const std::uint64_t *words) const;
+  /// It is another one, and nothing was done. What else there is is the driver's error.
+  static constexpr int not_recent = -1;
+  static result<void> refused(int error);
 
 private:
+  int launch_again_in_current(const grid *blocks, const std::uint64_t *words) const;
+
   std::shared_ptr<launch_state> state_;
 };
 
@@ -156,13 +167,28 @@ private:
   }
   template <class... A>
   result<void> go(const stream_ref *stream, const grid *blocks, A &...given) const {
-    if constexpr (decltype(check<A...>())::value) {
-      const std::array<detail::launch_argument, sizeof...(P)> arguments{
-          detail::argument_for<P>::make(given)...};
-      return kernel_.launch(stream, blocks, {arguments.data(), arguments.size()});
-    } else {
+    if constexpr (!decltype(check<A...>())::value) {
       return {};
+    } else if constexpr ((detail::has_word<P, A> && ...)) {
+      std::array<std::uint64_t, detail::padded_words(sizeof...(P))> words;
+      std::fill(words.begin() + sizeof...(P), words.end(), 0);
+      [[maybe_unused]] std::uint64_t *next = words.data();
+      if (!(detail::argument_for<P>::take_word(given, *next++) && ...))
+        return launch(stream, blocks, nullptr, given...);
+      const int came = kernel_.launch_again(stream, blocks, words.data());
+      if (came == 0) return {};
+      if (came != detail::launchable::not_recent) return kernel_.refused(came);
+      return launch(stream, blocks, words.data(), given...);
+    } else {
+      return launch(stream, blocks, nullptr, given...);
     }
+  }
+  template <class... A>
+  [[gnu::noinline]] result<void> launch(const stream_ref *stream, const grid *blocks,
+                                        const std::uint64_t *words, A &...given) const {
+    const std::array<detail::launch_argument, sizeof...(P)> arguments{
+        detail::argument_for<P>::make(given)...};
+    return kernel_.launch(stream, blocks, {arguments.data(), arguments.size()}, words);
   }
 
   detail::launchable kernel_;

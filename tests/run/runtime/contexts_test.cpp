@@ -207,16 +207,16 @@ TEST_CASE("a launch that is made again where its context is current makes nothin
   const MadeContext::In primary(driver, 0);
   const auto calls = [&](const char *member) { return std::ranges::count(driver.calls, member); };
   driver.calls.clear();
-  CHECK(gpu->startAgain(*loaded, kept, nullptr));
+  CHECK(kept.start(nullptr) == 0);
   CHECK(calls("launch") == 1);
   CHECK(calls("pushContext") + calls("streamContext") == 0);
   // In another context's stream it is; and what is refused is so once.
-  CHECK(gpu->startAgain(*loaded, kept, elsewhere.handle()));
+  CHECK(kept.start(elsewhere.handle()) == 0);
   CHECK(streams == std::vector<void *>{nullptr, elsewhere.handle()});
   driver.failing = "launch";
   driver.error = 1;
   driver.calls.clear();
-  CHECK_FALSE(gpu->startAgain(*loaded, kept, nullptr));
+  CHECK(kept.start(nullptr) != 0);
   CHECK(calls("launch") == 1);
   CHECK(driver.here().current == 1);
 }
@@ -234,7 +234,7 @@ TEST_CASE("a launch with attributes has them in another context, which allows as
   driver::KeptLaunch kept;
   kept.keep({.grid = {32, 1, 1}, .threads = 128, .attributes = {.cluster = {16, 1, 1}}},
             gpu->driver(), loaded->module());
-  CHECK(gpu->startAgain(*loaded, kept, elsewhere.handle()));
+  CHECK(kept.start(elsewhere.handle()) == 0);
   CHECK(seen.stream == elsewhere.handle());
   CHECK(seen.cluster == std::array<unsigned, 3>{16, 1, 1});
 }

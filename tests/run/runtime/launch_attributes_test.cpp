@@ -166,21 +166,21 @@ TEST_CASE("a launch that is kept is made again with its attributes") {
             loaded.kernel().module());
   plain.keep(loaded.launch({7, 1, 1}, {}), loaded.gpu().driver(), loaded.kernel().module());
   for (int i = 0; i < 2; ++i) {
-    CHECK(loaded.gpu().startAgain(loaded.kernel(), kept, nullptr));
+    CHECK(kept.start(nullptr) == 0);
     CHECK(loaded.seen().isCooperative);
     CHECK(loaded.seen().grid[0] == 6);
     CHECK(*static_cast<std::uint64_t *>(loaded.seen().each[0]) == 0x1234);
-    CHECK(loaded.gpu().startAgain(loaded.kernel(), plain, nullptr));
+    CHECK(plain.start(nullptr) == 0);
     CHECK(loaded.seen().isPlain);
   }
   kept.keep(loaded.launch({5, 1, 1}, {}), loaded.gpu().driver(), loaded.kernel().module());
-  CHECK(loaded.gpu().startAgain(loaded.kernel(), kept, nullptr));
+  CHECK(kept.start(nullptr) == 0);
   CHECK(loaded.seen().isPlain);
   loaded.driver().failing = isCuda() ? "launchWith" : "launchCooperative";
   loaded.driver().error = 1;
   kept.keep(loaded.launch({6, 1, 1}, {.isCooperative = true}), loaded.gpu().driver(),
             loaded.kernel().module());
-  const auto refused = loaded.gpu().startAgain(loaded.kernel(), kept, nullptr);
+  const auto refused = loaded.gpu().started(loaded.kernel(), kept.launch(), kept.start(nullptr));
   REQUIRE_FALSE(refused);
   CHECK(refused.error().message.find("FAKE_INVALID_VALUE") != std::string::npos);
 }

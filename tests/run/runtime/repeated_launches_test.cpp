@@ -143,6 +143,100 @@ TEST_CASE("a grid that follows from a number does so every time, unless the laun
   CHECK(isSet(2));
 }
 
+TEST_CASE("a launch made again is of the memory that its buffers have now") {
+  const OpenedFake fake(trace(Shifted{}));
+  const auto kernel = jit(Shifted{}, {.on = fake.on});
+  device_buffer<f32> x(fake.on, upTo(kTile, 1)), other(fake.on, upTo(kTile, 5000));
+  device_buffer<f32> y(fake.on, {kTile});
+  const auto firstOfResult = [&] {
+    kernel(grid(1), x, y, kTile, 0.5f, false);
+    return contentOf(y)[0];
+  };
+  CHECK(firstOfResult() == 1.5f);
+  std::swap(x, other);
+  CHECK(firstOfResult() == 5000.5f);
+  std::swap(x, other);
+  CHECK(firstOfResult() == 1.5f);
+  for (const float first : {100.0f, 200.0f}) { // where the one before may have been
+    x = device_buffer<f32>(fake.on, upTo(kTile, first));
+    CHECK(firstOfResult() == first + 0.5f);
+  }
+  device_buffer<f32> moved = std::move(y);
+  y = device_buffer<f32>(fake.on, {kTile});
+  CHECK(firstOfResult() == 200.5f);
+  kernel(grid(1), x, moved, kTile, 7.0f, false);
+  CHECK(contentOf(moved)[0] == 207.0f);
+  CHECK(contentOf(y)[0] == 200.5f);
+}
+
+TEST_CASE("what may not be launched is refused behind a launch that it looks like") {
+  const OpenedFake fake(trace(Twelve{}));
+  const stream queue(fake.on),
+      elsewhere(device::by_name(std::string(testing::kFake.device) + ":1"));
+  const auto kernel = jit(Twelve{});
+  device_buffer<f32> x(queue, {kSize});
+  device_buffer<f32> square(queue, {8, 12}), there(elsewhere, {kSize}), none;
+  const auto codeBehindOne = [&](const stream &in, auto &array, auto number) {
+    kernel(queue, grid(1), x, 5);
+    return thrownCode([&] { kernel(in, grid(1), array, number); });
+  };
+  CHECK(codeBehindOne(queue, square, 5) == "WrongViewRank");
+  CHECK(codeBehindOne(queue, none, 5) == "BufferWithoutMemory");
+  CHECK(codeBehindOne(queue, there, 5) == "WrongDeviceMemory");
+  CHECK(codeBehindOne(elsewhere, x, 5) == "WrongDeviceMemory");
+  CHECK(codeBehindOne(queue, x, (std::int64_t{1} << 32) + 5) == "ScalarTooLarge");
+  device_buffer<f32> moved = std::move(x);
+  // NOLINTNEXTLINE(bugprone-use-after-move): what is left is what is tested
+  CHECK(thrownCode([&] { kernel(queue, grid(1), x, 5); }) == "BufferWithoutMemory");
+  kernel(queue, grid(1), moved, 6);
+  CHECK(contentOf(moved)[0] == 6.0f);
+}
+
+TEST_CASE("a launch that names no stream is made again on the device that is current then") {
+  const OpenedFake fake(trace(Required{}));
+  const auto kernel = jit(Required{});
+  device_buffer<f32> x(fake.on, {32});
+  const device before = device::current();
+  device::set_current(fake.on);
+  for (const int count : {5, 5, 6}) {
+    kernel(grid(1), x, count);
+    CHECK(contentOf(x)[0] == static_cast<float>(count));
+  }
+  device::set_current(device::by_name(std::string(testing::kFake.device) + ":1"));
+  CHECK(thrownCode([&] { kernel(grid(1), x, 6); }) == "WrongDeviceMemory");
+  device::set_current(before);
+}
+
+TEST_CASE("the driver's refusal of a launch made again is its error, and it is made once") {
+  const OpenedFake fake(trace(Shifted{}));
+  const auto kernel = jit(Shifted{}, {.on = fake.on});
+  device_buffer<f32> x(fake.on, upTo(kTile, 1)), y(fake.on, {kTile});
+  kernel(grid(1), x, y, kTile, 0.5f, false);
+  fake.driver.error = 1;
+  for (const float by : {0.5f, 2.0f}) { // the very same, and with another number
+    fake.driver.failing = "launch";
+    fake.driver.calls.clear();
+    const auto made = kernel.try_launch(grid(1), x, y, kTile, by, false);
+    REQUIRE_FALSE(made.ok());
+    CHECK(made.error().code() == "LaunchRefused");
+    CHECK(fake.calls("launch") == 1);
+  }
+  kernel(grid(1), x, y, kTile, 2.0f, false);
+  CHECK(contentOf(y)[0] == 3.0f);
+}
+
+TEST_CASE("a hook sees launches that are made again") {
+  const OpenedFake fake(trace(Shifted{}));
+  const auto kernel = jit(Shifted{}, {.on = fake.on});
+  device_buffer<f32> x(fake.on, upTo(kTile, 1)), y(fake.on, {kTile});
+  kernel(grid(1), x, y, kTile, 0.5f, false);
+  int seen = 0;
+  set_launch_hook([&](const seen_launch &launch) { seen += launch.moment == launch_moment::done; });
+  for (int i = 0; i < 3; ++i) kernel(grid(1), x, y, kTile, 0.5f, false);
+  set_launch_hook({});
+  CHECK(seen == 3);
+}
+
 TEST_CASE("of memory that nobody vouches for it is asked every time whose it is") {
   OpenedFake fake(trace(Required{}));
   const auto kernel = jit(Required{}, {.on = fake.on});

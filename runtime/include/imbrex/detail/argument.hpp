@@ -7,6 +7,7 @@
 #include <bit>
 #include <concepts>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <ranges>
 #include <utility>
@@ -92,33 +93,63 @@ launch_argument of_array(A &a) {
   }
 }
 
-template <class T, class A>
-launch_argument of_integer(A given) {
-  const auto converted = static_cast<T>(given);
-  const bool same_sign = (given < A{}) == (converted < T{});
-  if (same_sign && static_cast<A>(converted) == given) return {.scalar = bits_of(converted)};
-  return {.kind = launch_argument::form::too_large,
-          .is_signed = std::signed_integral<A>,
-          .scalar = static_cast<std::uint64_t>(given)};
+/// A number that is to become another type's: floats as a double.
+template <class A>
+decltype(auto) to_convert(const A &given) {
+  if constexpr (float_element<A>)
+    return static_cast<double>(given);
+  else
+    return (given);
 }
 
+/// Whether a float's significand has room for an integer: the processor then converts it without
+/// rounding, however it is set to round.
+template <std::floating_point T, std::integral A>
+constexpr bool has_room_for(A given) {
+  constexpr std::uint64_t most = std::uint64_t{1} << std::numeric_limits<T>::digits;
+  const auto wide = static_cast<std::uint64_t>(given); // the sign repeated
+  return std::signed_integral<A> ? wide + most <= 2 * most : wide <= most;
+}
+
+/// Much code, and seldom called: kept out of that of launches.
 template <class T, class A>
-launch_argument of_float(const A &given) {
-  if (fits<T>(given)) return {.scalar = element_bits<T>(given)};
-  return {.kind = launch_argument::form::too_large_float, .scalar = element_bits<f64>(given)};
+[[gnu::noinline]] bool take_rounded(const A &given, std::uint64_t &bits) {
+  const auto &number = to_convert(given);
+  bits = element_bits<T>(number);
+  return fits<T>(number);
+}
+
+/// The bits of a number as a T; false where it is too large for that. Most take few instructions,
+/// so always inline.
+template <class T, class A>
+[[gnu::always_inline]] inline bool take_bits(const A &given, std::uint64_t &bits) {
+  if constexpr (std::same_as<A, T>) {
+    bits = bits_of(given);
+    return true;
+  } else if constexpr (integer_element<T>) {
+    const auto converted = static_cast<T>(given);
+    bits = bits_of(converted);
+    return (given < A{}) == (converted < T{}) && static_cast<A>(converted) == given;
+  } else if constexpr (std::floating_point<T> && std::integral<A>) {
+    if (!has_room_for<T>(given)) return take_rounded<T>(given, bits);
+    bits = bits_of(static_cast<T>(given));
+    return true;
+  } else {
+    return take_rounded<T>(given, bits);
+  }
 }
 
 template <class T, class A>
 launch_argument of_scalar(const A &given) {
-  if constexpr (std::same_as<A, T>) {
-    return {.scalar = bits_of(given)};
-  } else if constexpr (integer_element<T>) {
-    return of_integer<T>(given);
-  } else if constexpr (float_element<A>) {
-    return of_float<T>(static_cast<double>(given));
-  } else {
-    return of_float<T>(given);
-  }
+  launch_argument made;
+  if (take_bits<T>(given, made.scalar)) return made;
+  if constexpr (integer_element<T>)
+    return {.kind = launch_argument::form::too_large,
+            .is_signed = std::signed_integral<A>,
+            .scalar = static_cast<std::uint64_t>(given)};
+  else
+    return {.kind = launch_argument::form::too_large_float,
+            .scalar = element_bits<f64>(to_convert(given))};
 }
 
 /// The way from an argument to the kernel's parameter P. Of one that is none, the trace has told.
@@ -130,8 +161,24 @@ struct argument_for {
   }
 };
 
+/// An array in memory that has a number of its own: a device_buffer.
+template <class A>
+concept numbered_array = own_array<A> && requires(const std::remove_cvref_t<A> &a) {
+  { a.number() } -> std::same_as<std::uint64_t>;
+};
+
+/// What a launch made again is known by: a word of each argument from which follows all that `make`
+/// gives. False where an argument has none.
+struct array_word {
+  template <numbered_array A>
+  static bool take_word(const A &a, std::uint64_t &word) {
+    word = a.number();
+    return true;
+  }
+};
+
 template <class T, int Rank>
-struct argument_for<view<T, Rank>> {
+struct argument_for<view<T, Rank>> : array_word {
   template <class A>
   static launch_argument make(A &a) {
     return of_array<T>(a);
@@ -147,7 +194,7 @@ launch_argument of_pointer(A &a) {
 }
 
 template <class T>
-struct argument_for<tile<pointer<T>>> {
+struct argument_for<tile<pointer<T>>> : array_word {
   template <class A>
   static launch_argument make(A &a) {
     return of_pointer<T>(a);
@@ -187,7 +234,20 @@ struct argument_for<tile<T>> {
   static launch_argument make(const A &a) {
     return of_scalar<T>(a);
   }
+  template <class A>
+  static bool take_word(const A &a, std::uint64_t &word) {
+    return take_bits<T>(a, word);
+  }
 };
+
+/// Whether arguments of this type may have words.
+template <class P, class A>
+concept has_word = requires(A &a, std::uint64_t &word) { argument_for<P>::take_word(a, word); };
+
+/// As many as the library compares so many words with: two, and then four in each step.
+constexpr std::size_t padded_words(std::size_t count) {
+  return count <= 2 ? 2 : 2 + (count + 1) / 4 * 4;
+}
 
 } // namespace imbrex::detail
 

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <random>
 #include <vector>
@@ -59,6 +60,34 @@ void compare() {
   }
 }
 
+/// Those that a float has just room for, and more of all sizes.
+template <class To, class From>
+void compareNumbers() {
+  std::vector<From> numbers = samples<From>();
+  constexpr auto kMost = std::int64_t{1} << std::numeric_limits<To>::digits;
+  for (std::int64_t off = -9; off < 9; ++off)
+    for (const std::int64_t sign : {-1, 1})
+      numbers.push_back(static_cast<From>(sign * (kMost + off)));
+  numbers.insert(numbers.end(),
+                 {0, std::numeric_limits<From>::min(), std::numeric_limits<From>::max()});
+  std::vector<To> expected;
+  {
+    const DefaultFloatState state;
+    for (const From number : numbers) expected.push_back(static_cast<To>(number));
+  }
+  for (const testing::NamedState &named : testing::kStates) {
+    CAPTURE(named.name);
+    const FloatState state(named.kind);
+    int wrong = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      std::uint64_t bits = 0;
+      const bool fits = detail::argument_for<tile<To>>::take_word(numbers[i], bits);
+      wrong += !fits || bits != detail::bits_of(expected[i]);
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 } // namespace
 
 TEST_CASE("conversions: this process flushes subnormals, also in its threads") {
@@ -75,6 +104,15 @@ TEST_CASE("conversions: numbers of the host become elements as in the default st
   compare<f32, std::int32_t>();
   compare<bool, float>();
   compare<bool, double>();
+}
+
+TEST_CASE("conversions: numbers of a launch become a parameter's as in the default state") {
+  compareNumbers<f32, std::int32_t>();
+  compareNumbers<f32, std::uint32_t>();
+  compareNumbers<f32, std::int64_t>();
+  compareNumbers<f32, std::uint64_t>();
+  compareNumbers<f64, std::int64_t>();
+  compareNumbers<f64, std::uint64_t>();
 }
 
 TEST_CASE("conversions: small floats keep subnormals on their way from and to floats") {
