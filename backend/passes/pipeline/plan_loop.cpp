@@ -4,6 +4,7 @@
 #include "backend/analysis/movement.h"
 #include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
+#include "backend/layout/conversion.h"
 #include "backend/passes/layouts/fragments.h"
 #include "backend/schedule/plan/plan.h"
 #include "llvm/ADT/STLExtras.h"
@@ -144,14 +145,30 @@ std::int64_t unreadBytes(const Kernel &kernel, const machine::Machine &machine) 
   return copies.areInLaneOrder ? std::int64_t{copies.mostBytes} * kernel.threads().count() : 0;
 }
 
-/// Whether no thread needs anything of others for an op, whatever it is lowered to: of scalars, a
-/// load, and a product of tiles that lie in slots.
-bool staysInThreads(const Kernel &kernel, const machine::Machine &machine, const Op &op,
-                    const std::set<ValueId> &inPlace) {
-  if (op.kind == OpKind::For || op.kind == OpKind::Yield || op.kind == OpKind::Constant)
-    return true;
-  if (op.kind == OpKind::ViewLoad) return true;
+constexpr std::array kWithinThreads{OpKind::For,      OpKind::Yield, OpKind::Constant,
+                                    OpKind::ViewLoad, OpKind::Cast,  OpKind::Arange};
+
+/// Whether each thread holds all that it wants of a move's operand.
+bool movesInThreads(const Kernel &kernel, const Op &op) {
+  const auto movement = analysis::movementOf(kernel, op, 0, 0);
+  if (!movement || movement->offset != layout::Bits{0}) return false;
+  const LayoutId from = kernel.layoutOf(op.operand(0)), to = kernel.layoutOf(op.result());
+  if (!from.valid() || !to.valid()) return !from.valid();
+  return layout::staysInThreads(
+      planConversion(kernel.layout(from), wantedLayout(*movement, kernel.layout(to))));
+}
+
+/// Whether no shared memory is needed for an op, whatever it is lowered to: of scalars, a load,
+/// what is done element by element or within warps, and a product of tiles that lie in slots.
+bool needsNoSharedMemory(const Kernel &kernel, const machine::Machine &machine, const Op &op,
+                         const std::set<ValueId> &inPlace) {
+  if (llvm::is_contained(kWithinThreads, op.kind) || isElementwise(op.kind)) return true;
+  if (op.kind == OpKind::Reduce) return staysInWarps(kernel, op);
+  if (op.kind == OpKind::Reshape || op.kind == OpKind::Broadcast || op.kind == OpKind::Permute)
+    return kernel.type(op.operand(0)).isShared() || movesInThreads(kernel, op);
   if (isProduct(op)) return isOnUnit(op) && exchangeBytes(kernel, machine, op, inPlace) == 0;
+  if (op.kind == OpKind::RingNew || (!op.operands.empty() && kernel.type(op.operand(0)).isRing()))
+    return true; // these have slots of their own
   const auto isNoTile = [&](ValueId value) { return !kernel.layoutOf(value).valid(); };
   return llvm::all_of(
              op.results,
@@ -184,7 +201,7 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const T
   const std::set<const Op *> behind = opsBehindRings(kernel);
   walk(kernel.body(), [&](const Op &op) {
     const bool isBefore = !behind.contains(&op);
-    if (isBefore && !staysInThreads(kernel, machine, op, taken.inPlace))
+    if (isBefore && !needsNoSharedMemory(kernel, machine, op, taken.inPlace))
       exchange = std::max(exchange, least);
     if (isBefore && exchanges(kernel, op))
       exchange = std::max(exchange, exchangeBytes(kernel, machine, op, taken.inPlace));
