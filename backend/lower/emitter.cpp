@@ -1,6 +1,7 @@
 #include "backend/lower/emitter.h"
 
 #include "backend/analysis/behind_rings.h"
+#include "backend/analysis/rings_in_step.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/bank_conflicts.h"
 #include "backend/lower/values/natives.h"
@@ -33,6 +34,8 @@ void Emitter::collectRings() {
     rings_.emplace(op.result(), SharedRing(*this, op));
     largestUse_ = op.where;
   });
+  for (const auto &[ring, leader] : analysis::ringsInStep(kernel))
+    rings_.at(ring).follow(rings_.at(leader));
   // Behind the rings, whose slots begin at larger multiples.
   ir::walk(kernel.body(), [&](const ir::Op &op) {
     if (op.kind == ir::OpKind::BarrierNew) barriers_.emplace(op.result(), Barriers(*this, op));

@@ -61,8 +61,11 @@ struct Next {
   Value *isFirst; // it is around
 };
 
-/// Behind a place, so many bytes further on; behind the last, the first.
+/// Behind a place, so many bytes further on; behind the last, the first. Of two places it is the
+/// other one.
 Next nextOf(Emitter &e, Value *place, std::int64_t bytes, std::int64_t places) {
+  if (places == 2)
+    return {e.b.CreateXor(place, e.i32(bytes)), e.b.CreateICmpEQ(place, e.i32(bytes))};
   Value *next = e.b.CreateAdd(place, e.i32(bytes));
   Value *isBeyond = e.b.CreateICmpEQ(next, e.i32(places * bytes));
   return {e.b.CreateSelect(isBeyond, e.i32(0), next), isBeyond};
@@ -83,7 +86,7 @@ Value *addressAt(Emitter &e, Value *base, Value *offset) {
 } // namespace
 
 void SharedRing::start(Emitter &e) {
-  for (llvm::AllocaInst **cursor : {&filled_, &taken_}) *cursor = newVariable(e);
+  for (llvm::AllocaInst **variable : {&filled_, &taken_, &takenLast_}) *variable = newVariable(e);
 }
 
 Value *SharedRing::fill(Emitter &e) { return addressAt(e, base_, fillIf(e, nullptr)); }
@@ -94,7 +97,8 @@ Value *SharedRing::take(Emitter &e) {
     place = e.i32(known_->taken * slotBytes_);
     known_->taken = (known_->taken + 1) % slots_;
   } else {
-    place = advance(e, taken_, slotBytes_, slots_);
+    place = leader_ ? valueOf(e, leader_->takenLast_) : advance(e, taken_, slotBytes_, slots_);
+    e.b.CreateStore(place, takenLast_);
   }
   return addressAt(e, base_, place);
 }
@@ -113,9 +117,13 @@ Value *SharedRing::fillIf(Emitter &e, Value *condition) {
   return now;
 }
 
+Value *SharedRing::nextTaken(Emitter &e) const {
+  return leader_ ? leader_->nextTaken(e) : valueOf(e, taken_);
+}
+
 Value *SharedRing::isAt(Emitter &e, std::int64_t filled, std::int64_t taken) {
   Value *isFilled = e.b.CreateICmpEQ(valueOf(e, filled_), e.i32(filled * slotBytes_));
-  Value *isTaken = e.b.CreateICmpEQ(valueOf(e, taken_), e.i32(taken * slotBytes_));
+  Value *isTaken = e.b.CreateICmpEQ(nextTaken(e), e.i32(taken * slotBytes_));
   return e.b.CreateAnd(isFilled, isTaken);
 }
 

@@ -20,6 +20,9 @@ class SharedRing {
 public:
   /// Reserves the memory for a `ring.new`, in an emitter that has not begun.
   SharedRing(Emitter &emitter, const ir::Op &op);
+  /// Its slots are read right behind those of another one, at the same places
+  /// (analysis/rings_in_step.h).
+  void follow(const SharedRing &other) { leader_ = &other; }
   /// Emit the variables, where they reach all code.
   void start(Emitter &emitter);
 
@@ -58,7 +61,11 @@ private:
   analysis::RingCopies copies_;
   std::optional<layout::BoxLayout> boxes_;
   layout::LinearLayout writeOffsets_;
+  llvm::Value *nextTaken(Emitter &emitter) const;
+
+  const SharedRing *leader_ = nullptr;
   llvm::AllocaInst *filled_ = nullptr, *taken_ = nullptr;
+  llvm::AllocaInst *takenLast_ = nullptr; // to which a follower comes
   struct Places {
     std::int64_t filled, taken;
   };
