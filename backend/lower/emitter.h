@@ -201,7 +201,9 @@ private:
   void emitCode(const ir::Op &op);
 
   void emitInBlock(const ir::Op &op);
-  void emitCopies(llvm::ArrayRef<std::unique_ptr<ir::Op>> ops);
+  using OpSet = std::set<const ir::Op *>;
+  void emitCopies(llvm::ArrayRef<std::unique_ptr<ir::Op>> passed, std::size_t count,
+                  const OpSet &forCopies);
 
   // emit_control.cpp
   void emitFor(const ir::Op &op);
@@ -227,6 +229,8 @@ private:
   void setThread(llvm::Value *index);
   /// From here on what a thread's index decides is computed anew, and not kept since it was before.
   void renewThread();
+  llvm::CallInst *renewed(llvm::Value *number);
+  llvm::Value *renewedIndex(llvm::Value *index);
   void settleReaders();
   void noteReaders();
   llvm::Value *tripCount(const ir::Op &op);

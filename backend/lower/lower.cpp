@@ -256,6 +256,27 @@ std::size_t copiesAtHead(llvm::ArrayRef<std::unique_ptr<ir::Op>> ops) {
   return count;
 }
 
+/// What of a block only its copies ask for: coordinates, and conditions.
+std::set<const ir::Op *> madeForCopies(const ir::Block &block) {
+  std::set<const ir::Op *> found;
+  std::set<ir::ValueId> others; // what others ask for
+  for (const auto &op : llvm::reverse(block.ops)) {
+    if (isRingCopy(*op)) continue;
+    const bool isPure = info(op->kind).effect == ir::Effect::Pure && op->regions.empty();
+    const auto isAsked = [&](ir::ValueId result) { return others.contains(result); };
+    if (isPure && llvm::none_of(op->results, isAsked)) {
+      found.insert(op.get());
+      continue;
+    }
+    const auto ask = [&](const ir::Op &each) {
+      others.insert(each.operands.begin(), each.operands.end());
+    };
+    ask(*op);
+    for (const ir::Block &inner : op->regions) ir::walk(inner, ask);
+  }
+  return found;
+}
+
 /// Whether a value is computed from a product's sums, behind the head of a loop.
 bool isOfProduct(const ir::Kernel &kernel, ir::ValueId value) {
   llvm::SmallVector<ir::ValueId> open{value};
@@ -292,14 +313,16 @@ void Emitter::setThread(Value *index) {
   if (words.machine().asyncCopies.areInLaneOrder) warp_ = words.uniform(b, warp_);
 }
 
-/// To LLVM an assembly of nothing makes another number, of which nothing is known but how large it
-/// can be.
-void Emitter::renewThread() {
+/// To LLVM an assembly of nothing makes another number, i32, of which nothing is known.
+llvm::CallInst *Emitter::renewed(Value *number) {
   constexpr bool kHasSideEffects = false;
   auto *type = llvm::FunctionType::get(b.getInt32Ty(), {b.getInt32Ty()}, false);
   const std::string constraints = ("=" + words.threadRegister() + ",0").str();
-  llvm::CallInst *again =
-      b.CreateCall(llvm::InlineAsm::get(type, "", constraints, kHasSideEffects), {thread_});
+  return b.CreateCall(llvm::InlineAsm::get(type, "", constraints, kHasSideEffects), {number});
+}
+
+void Emitter::renewThread() {
+  llvm::CallInst *again = renewed(thread_);
   const auto threads = static_cast<std::uint64_t>(ir::threadsInAll(kernel).count());
   constexpr unsigned kBits = 32;
   again->addRangeRetAttr({llvm::APInt(kBits, 0), llvm::APInt(kBits, threads)});
@@ -308,6 +331,13 @@ void Emitter::renewThread() {
   llvm::BasicBlock *const behind = newBlock("behind");
   entryEnd_ = b.CreateBr(behind);
   b.SetInsertPoint(behind);
+}
+
+/// A loop's index for code that is hardly run: LLVM would keep numbers in step with it for that.
+Value *Emitter::renewedIndex(Value *index) {
+  if (auto *wide = llvm::dyn_cast<llvm::ZExtInst>(index); wide && wide->getSrcTy()->isIntegerTy(32))
+    return widened(renewed(wide->getOperand(0)));
+  return index->getType()->isIntegerTy(32) ? renewed(index) : index;
 }
 
 /// What only the code in front of a loop and behind it have in common, mostly of addresses, is not
@@ -322,30 +352,43 @@ void Emitter::emitTrunk(const ir::Block &block) {
 
 void Emitter::emitBlock(const ir::Block &block) {
   llvm::ArrayRef ops(block.ops);
+  const bool mayMask = whole_ && whole_->isWhole();
+  const OpSet forCopies = mayMask ? madeForCopies(block) : OpSet();
   while (!ops.empty() && ops.front()->kind != OpKind::Yield) {
-    const std::size_t copies = whole_ && whole_->isWhole() ? copiesAtHead(ops) : 0;
-    if (copies > 0)
-      emitCopies(ops.take_front(copies));
-    else
-      emitInBlock(*ops.front());
+    const std::size_t copies = mayMask ? copiesAtHead(ops) : 0;
     ops = ops.drop_front(std::max<std::size_t>(copies, 1));
+    const auto passed = llvm::ArrayRef(block.ops).drop_back(ops.size());
+    if (copies > 0)
+      emitCopies(passed, copies, forCopies);
+    else if (!forCopies.contains(passed.back().get()))
+      emitInBlock(*passed.back());
   }
 }
 
-/// Copies of a loop's trip, and what they need: with one branch for all of them to where they have
-/// no masks.
-void Emitter::emitCopies(llvm::ArrayRef<std::unique_ptr<ir::Op>> ops) {
-  const auto emit = [&](bool areCopies) {
-    for (const auto &op : ops)
-      if (isRingCopy(*op) == areCopies) emitInBlock(*op);
+/// The last ops of those from a trip's first on, which are copies and what they need: with one
+/// branch for all of them to where they have no masks. What is made for copies alone is made where
+/// there are masks.
+void Emitter::emitCopies(llvm::ArrayRef<std::unique_ptr<ir::Op>> passed, std::size_t count,
+                         const OpSet &forCopies) {
+  const auto here = passed.take_back(count);
+  const auto emitAll = [&] {
+    for (const auto &op : here)
+      if (isRingCopy(*op)) emitInBlock(*op);
   };
   const auto emitMasked = [&] {
     WholeCopies *const whole = std::exchange(whole_, nullptr);
-    emit(true);
+    const ir::ValueId index = whole->index();
+    const Registers now = registers(index);
+    define(index, {renewedIndex(now[0])});
+    for (const auto &op : passed)
+      if (forCopies.contains(op.get())) emitInBlock(*op);
+    emitAll();
+    define(index, now);
     whole_ = whole;
   };
-  emit(false);
-  branch(whole_->isWhole(), [&] { emit(true); }, emitMasked);
+  for (const auto &op : here)
+    if (!isRingCopy(*op) && !forCopies.contains(op.get())) emitInBlock(*op);
+  branch(whole_->isWhole(), emitAll, emitMasked);
 }
 
 void Emitter::emitInBlock(const ir::Op &op) {

@@ -360,6 +360,53 @@ TEST_CASE("long trips are code once, with a branch around masked copies, and lac
 
 namespace {
 
+/// The pointers into global memory that loops have at their heads.
+std::size_t pointersOfLoops(const GpuCode &code) {
+  constexpr unsigned kGlobal = 1;
+  std::size_t count = 0;
+  for (const llvm::Function &function : *code.module)
+    for (const llvm::BasicBlock &block : function)
+      for (const llvm::PHINode &phi : block.phis()) {
+        const auto *pointer = llvm::dyn_cast<llvm::PointerType>(phi.getType());
+        count += pointer && pointer->getAddressSpace() == kGlobal;
+      }
+  return count;
+}
+
+} // namespace
+
+TEST_CASE("rows of a box have one distance in long trips, in short ones a pointer each") {
+  for (const char *name : kMachines) {
+    const target::GpuTarget *target = targetNamed(name);
+    if (target == nullptr) continue;
+    CAPTURE(name);
+    CHECK(pointersOfLoops(*compiled(longTrips(2).back(), *target).code) == 0);
+    // A row of each factor's tile for each thread; they have a body for each slot.
+    for (const TableKernel &one : oneOfEach(3))
+      if (one.name.starts_with("product"))
+        CHECK(pointersOfLoops(*compiled(one, *target).code) == 2);
+  }
+}
+
+TEST_CASE("in front of whole trips' copies there is a branch, and nothing that other trips need") {
+  const target::GpuTarget *target = targetNamed("sm_80");
+  if (target == nullptr) return;
+  const Compiled made = compiled(longTrips(2).back(), *target);
+  const Lines lines = linesOf(*makeAssembly(*made.code, *target));
+  const auto wait = std::ranges::find_if(lines, isWait);
+  REQUIRE(wait != lines.end());
+  const auto meeting = std::find_if(wait, lines.end(), isBarrier);
+  const auto isBranch = [](const std::string &line) { return has(line, "bra"); };
+  const auto branch = std::find_if(meeting, lines.end(), isBranch);
+  REQUIRE(branch != lines.end());
+  const auto isOfIndices = [](const std::string &line) {
+    return has(line, "add.") || has(line, "sub.") || has(line, "mul.");
+  };
+  CHECK(std::count_if(meeting, branch, isOfIndices) == 0);
+}
+
+namespace {
+
 /// Threads hand on what others of them have copied.
 struct turned_tiles {
   void operator()(view<const f32, 2> x, view<f32, 2> y) const {

@@ -54,9 +54,9 @@ ViewBox::ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size
 
 ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape,
                  const layout::LinearLayout *layout)
-    : e_(emitter), view_(emitter.view(start.view)), layout_(layout), shape_(shape),
-      bits_(ir::storageBits(emitter.type(start.view).element())), start_(emitter.i64(0)),
-      threads_(start_), loadsIf_(emitter.loadsIf()),
+    : e_(emitter), viewId_(start.view), view_(emitter.view(start.view)), layout_(layout),
+      shape_(shape), bits_(ir::storageBits(emitter.type(start.view).element())),
+      start_(emitter.i64(0)), threads_(start_), inRow_(start_), loadsIf_(emitter.loadsIf()),
       assumed_(emitter.assumptions.of(emitter.kernel, start.view)) {
   const bool inTiles = start.unit == ir::BoxUnit::Tiles;
   for (std::int32_t axis = 0; axis < shape_.rank(); ++axis)
@@ -65,6 +65,7 @@ ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape
     Value *thread = emitter.b.CreateZExt(emitter.splitCoordinate(*layout_, 0, axis).thread,
                                          emitter.b.getInt64Ty());
     threads_ = emitter.b.CreateAdd(threads_, scaled(axis, thread));
+    if (hasNeighbours(axis)) inRow_ = thread;
   }
   base_ = behind(view_.data, emitter.b.CreateAdd(start_, threads_));
 }
@@ -87,8 +88,12 @@ void ViewBox::addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t un
   bounds_.back().change = changes;
 }
 
+bool hasNeighbours(const Emitter &e, ir::ValueId view, std::int32_t axis) {
+  return axis + 1 == e.type(view).rank() && e.assumptions.of(e.kernel, view).hasUnitStride;
+}
+
 bool ViewBox::hasNeighbours(std::int32_t axis) const {
-  return axis + 1 == shape_.rank() && assumed_.hasUnitStride;
+  return lower::hasNeighbours(e_, viewId_, axis);
 }
 
 Value *ViewBox::scaled(std::int32_t axis, Value *elements) {
@@ -139,10 +144,18 @@ layout::Bits ViewBox::rowOf(std::size_t r) {
   return row;
 }
 
-Value *ViewBox::rowAddress(std::size_t r) {
-  Value *toRow = e_.b.CreateSub(distance(r), e_.i64(bytesInRow(r) * 8 / bits_));
-  return behind(base_, toRow);
+/// From the thread's first element to the first of the row that a register's is in.
+Value *ViewBox::toRow(std::size_t r) {
+  return e_.b.CreateSub(distance(r), e_.i64(bytesInRow(r) * 8 / bits_));
 }
+
+Value *ViewBox::rowAddress(std::size_t r) { return behind(base_, toRow(r)); }
+
+Value *ViewBox::beginOfRow(std::size_t r) {
+  return behind(base_, e_.b.CreateSub(toRow(r), inRow_));
+}
+
+Value *ViewBox::bytesOfThreadInRow() { return e_.b.CreateMul(inRow_, e_.i64(bits_ / 8)); }
 
 std::int64_t ViewBox::bytesInRow(std::size_t r) {
   std::int64_t elements = 0;

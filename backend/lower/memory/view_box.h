@@ -15,6 +15,9 @@ struct BoxStart {
 /// view; no product overflows.
 llvm::Value *startInElements(Emitter &emitter, ir::ValueId coordinate, std::int64_t unit);
 
+/// Whether elements that differ by one along an axis of a view are side by side in memory.
+bool hasNeighbours(const Emitter &emitter, ir::ValueId view, std::int32_t axis);
+
 /// A box of a view, as one op touches it: where each element lies and whether it is inside.
 class ViewBox {
 public:
@@ -37,6 +40,10 @@ public:
   layout::Bits rowOf(std::size_t r);
   llvm::Value *rowAddress(std::size_t r);
   std::int64_t bytesInRow(std::size_t r);
+  /// The address of a row in two parts again: for a thread whose first element is the row's, and
+  /// how many bytes behind that a thread's lies, i64.
+  llvm::Value *beginOfRow(std::size_t r);
+  llvm::Value *bytesOfThreadInRow();
   /// Elements along an axis as a distance in memory, in elements.
   llvm::Value *scaled(std::int32_t axis, llvm::Value *elements);
 
@@ -69,6 +76,7 @@ private:
   void addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t unit);
   bool hasNeighbours(std::int32_t axis) const;
   llvm::Value *distance(std::size_t r);
+  llvm::Value *toRow(std::size_t r);
   /// So many elements behind a place. Of those that share bytes an even number: what accesses begin
   /// with, and are apart.
   llvm::Value *behind(llvm::Value *place, llvm::Value *elements);
@@ -76,12 +84,14 @@ private:
   Bounds boundsOf(const Start &start, llvm::Value *extent, std::int64_t length);
 
   Emitter &e_;
+  ir::ValueId viewId_;
   const ViewValues &view_;
   const layout::LinearLayout *layout_; // null for a box of one element, which is a scalar
   ir::Shape shape_;
   std::int64_t bits_;    // of an element
   llvm::Value *start_;   // i64: elements from the view's first to the box's
   llvm::Value *threads_; // i64: from there to the thread's first
+  llvm::Value *inRow_;   // i64: of that, what is within a row
   llvm::Value *base_;    // the address of the thread's first
   llvm::Value *loadsIf_; // as Emitter's, as long as no axis has it
   analysis::ParameterAssumptions assumed_;

@@ -109,7 +109,8 @@ void Emitter::emitFor(const ir::Op &op) {
   auto whole = analysis::wholeTrips(kernel, op, words.hasBuffers());
   const RingTurn turn = loops_.empty() ? ringTurn(kernel, op, words.machine()) : RingTurn();
   if (whole && turn.trips == 1 && branchesAroundMasks(*whole)) {
-    WholeCopies copies(*this, op, *std::move(whole));
+    constexpr bool kHasOneBody = true;
+    WholeCopies copies(*this, op, *std::move(whole), kHasOneBody);
     copies.isWholeBefore(words.uniform(b, copies.count(trips)));
     whole_ = &copies;
     emitTrips(op, {.first = first, .end = trips}, values);
@@ -143,7 +144,7 @@ bool Emitter::branchesAroundMasks(const analysis::WholeTrips &trips) const {
 /// result: i32.
 Value *Emitter::emitWholeTrips(const ir::Op &op, analysis::WholeTrips trips, const RingTurn &turn,
                                Value *all, llvm::ArrayRef<Registers> values) {
-  WholeCopies copies(*this, op, std::move(trips));
+  WholeCopies copies(*this, op, std::move(trips), turn.trips == 1);
   Value *count = copies.count(all);
   for (const ValueId value : turn.rings) {
     // As the loop begins for the first time, all but one of the slots are being filled.
