@@ -31,7 +31,10 @@ public:
   }
 
   void run() {
+    Instruction *before = nullptr;
     for (Instruction *instruction : fixed_) {
+      if (before) placeSumsOf(*before, *instruction);
+      before = instruction;
       // What only other blocks ask for comes last, and it alone is asked for by name: what it is
       // made of comes when it wants it, and not for all elements before the first one's end.
       if (instruction->isTerminator())
@@ -42,6 +45,30 @@ public:
   }
 
 private:
+  /// In front of the next instruction what a matrix instruction's sums are added to, which end
+  /// there: until somebody asks for that, all instructions' sums would wait.
+  void placeSumsOf(Instruction &made, Instruction &next) {
+    if (!made.getType()->isStructTy()) return;
+    for (llvm::User *element : made.users()) {
+      if (!llvm::isa<llvm::ExtractValueInst>(element) || !element->hasOneUse()) continue;
+      auto *sum = llvm::dyn_cast<llvm::BinaryOperator>(*element->user_begin());
+      if (sum && sum->getOpcode() == Instruction::FAdd && waiting_.contains(sum) &&
+          llvm::all_of(sum->operands(), [&](const llvm::Use &x) { return endsIn(x, *element); }))
+        place(sum, next);
+    }
+  }
+
+  /// Whether a number is this element, or has its place, and nobody else asks for it.
+  bool endsIn(const llvm::Value *number, const llvm::User &element) const {
+    const auto *instruction = llvm::dyn_cast<Instruction>(number);
+    if (!instruction || !instruction->hasOneUse()) return false;
+    const bool isFromElsewhere =
+        llvm::isa<llvm::PHINode>(instruction) ||
+        instruction->getParent() != llvm::cast<Instruction>(element).getParent();
+    return instruction == &element || isFromElsewhere ||
+           (isFree(*instruction) && !waiting_.contains(instruction));
+  }
+
   /// By what has no place yet.
   bool isAskedForHere(const Instruction &instruction) const {
     return llvm::any_of(instruction.users(), [&](const llvm::User *user) {

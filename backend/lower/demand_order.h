@@ -13,7 +13,8 @@ namespace imbrex::lower {
 ///
 /// Ops on tiles are lowered one after the other, each for all registers of the tile. In this order
 /// every op would keep the whole tile alive; by demand, an element is done with before the next one
-/// begins. What touches memory or other threads stays in its order.
+/// begins. What touches memory or other threads stays in its order. Sums of a matrix instruction
+/// that end in others are added to these behind it, before anybody asks.
 ///
 /// Runs on what lowering has just made; the optimiser and the code generators keep the order
 /// largely, the more so the fewer registers there are.

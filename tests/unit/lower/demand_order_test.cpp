@@ -17,6 +17,7 @@ std::string orderedNames(const std::string &body) {
   llvm::SMDiagnostic problem;
   const auto module = llvm::parseAssemblyString(
       "declare float @meet(float) convergent nounwind memory(none) willreturn\n"
+      "declare { float, float } @product(float) convergent nounwind memory(none) willreturn\n"
       "define void @k(ptr %p, float %x, float %y, i1 %c) {\n" +
           body + "}\n",
       problem, context);
@@ -73,6 +74,39 @@ TEST_CASE("what touches memory or other lanes keeps its order") {
     store float %s, ptr %p
     ret void
   )") == "l0 m l1 s");
+}
+
+TEST_CASE("sums of a matrix instruction are added before the next one makes others") {
+  CHECK(orderedNames(R"(
+  entry:
+    br label %loop
+  loop:
+    %a = phi float [ %x, %entry ], [ %d, %loop ]
+    %p0 = call { float, float } @product(float %x)
+    %p1 = call { float, float } @product(float %y)
+    %e0 = extractvalue { float, float } %p0, 0
+    %b = fadd float %a, %e0
+    %e1 = extractvalue { float, float } %p1, 0
+    %d = fadd float %b, %e1
+    br i1 %c, label %loop, label %end
+  end:
+    ret void
+  )") == "a p0 e0 b p1 e1 d");
+}
+
+TEST_CASE("sums that others ask for as well, or end in what is not there yet, wait") {
+  CHECK(orderedNames(R"(
+    %p0 = call { float, float } @product(float %x)
+    %p1 = call { float, float } @product(float %y)
+    %l = load float, ptr %p
+    %e0 = extractvalue { float, float } %p0, 0
+    %b = fadd float %l, %e0
+    %e1 = extractvalue { float, float } %p1, 0
+    %d = fadd float %e1, %e1
+    %s = fadd float %b, %d
+    store float %s, ptr %p
+    ret void
+  )") == "p0 p1 l e0 b e1 d s");
 }
 
 TEST_CASE("what only other blocks ask for stays, and phis stay first") {
