@@ -38,26 +38,26 @@ template <class Grid>
 class KeptGrid {
 public:
   void keep(const Grid *given) {
-    isBrought_ = given != nullptr;
-    grid_ = isBrought_ ? *given : Grid{};
+    first_ = given != nullptr ? readAs<WordPair>(given) : WordPair{};
+    last_ = given != nullptr ? lastOf(*given) : kNone;
   }
 
   /// Zeros where another launch brings the same, or also none.
   WordPair differenceOf(const Grid *given) const {
-    constexpr WordPair kSome{1, 1};
-    if (given == nullptr) return isBrought_ ? kSome : WordPair{};
-    const WordPair last{lastOf(*given) ^ lastOf(grid_), 0};
-    return (readAs<WordPair>(given) ^ readAs<WordPair>(&grid_)) | last;
+    if (given == nullptr) return last_ ^ kNone;
+    return (readAs<WordPair>(given) ^ first_) | (lastOf(*given) ^ last_);
   }
 
 private:
+  static constexpr WordPair kNone{0, 1}; // a grid of zeros is one
+
   static_assert(sizeof(Grid) == 3 * sizeof(std::uint64_t));
-  static std::uint64_t lastOf(const Grid &grid) {
-    return readAs<std::uint64_t>(reinterpret_cast<const std::byte *>(&grid) + sizeof(WordPair));
+  static WordPair lastOf(const Grid &grid) {
+    const auto *const third = reinterpret_cast<const std::byte *>(&grid) + sizeof(WordPair);
+    return WordPair{readAs<std::uint64_t>(third), 0};
   }
 
-  bool isBrought_ = false;
-  Grid grid_{};
+  WordPair first_{}, last_ = kNone;
 };
 
 } // namespace imbrex::driver

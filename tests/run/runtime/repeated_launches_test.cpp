@@ -141,6 +141,8 @@ TEST_CASE("a grid that follows from a number does so every time, unless the laun
   CHECK(isSet(1));
   kernel(x, 2);
   CHECK(isSet(2));
+  kernel(grid(0, 0, 0), x, 2);
+  CHECK(isSet(0));
 }
 
 TEST_CASE("a launch made again is of the memory that its buffers have now") {
