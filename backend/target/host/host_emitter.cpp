@@ -235,8 +235,8 @@ void HostEmitter::emitBlockLoop() {
   block->addIncoming(next, nextBlock_);
   builder.CreateCondBr(builder.CreateICmpULT(next, function_->getArg(3)), loop, stopBlock_);
   builder.SetInsertPoint(stopBlock_);
-  // Such stores are not in order with the others by which a thread says that it is done.
   if (usesAmx_) emitAmxEnd(builder);
+  // Such stores are not in order with the others by which a thread says that it is done.
   if (storesAroundCaches_) builder.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   builder.CreateRetVoid();
 }
