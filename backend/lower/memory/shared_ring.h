@@ -54,6 +54,7 @@ public:
 private:
   layout::LinearLayout unreadSlots(const layout::LinearLayout &write, ir::ElementKind element,
                                    const machine::Machine &machine) const;
+  llvm::Value *nextTaken(Emitter &emitter) const;
 
   std::int64_t slotBytes_, slots_;
   std::int64_t ofWarp_ = 0; // bytes of one copy of a warp, in lane order
@@ -61,8 +62,6 @@ private:
   analysis::RingCopies copies_;
   std::optional<layout::BoxLayout> boxes_;
   layout::LinearLayout writeOffsets_;
-  llvm::Value *nextTaken(Emitter &emitter) const;
-
   const SharedRing *leader_ = nullptr;
   llvm::AllocaInst *filled_ = nullptr, *taken_ = nullptr;
   llvm::AllocaInst *takenLast_ = nullptr; // to which a follower comes

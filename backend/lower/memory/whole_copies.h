@@ -24,8 +24,8 @@ namespace imbrex::lower {
 /// Along other axes the step is no constant, and a pointer for each row takes two additions of 32
 /// bits. There the box has one distance of 32 bits, counted in copies, to which the step is added;
 /// one instruction puts it, times a copy's bytes, behind where a row begins. It begins with the
-/// thread's place within a row: of what all threads have in common an assembler may take the product
-/// on registers of the warp, which that instruction does not add to a pointer.
+/// thread's place within a row: of what all threads have in common an assembler may take the
+/// product on registers of the warp, which that instruction does not add to a pointer.
 ///
 ///   before        row0 = …, row1 = …          // of the first trip, where the rows begin
 ///   loop          d = phi(thread's, …)
