@@ -123,7 +123,7 @@ KernelInterface Emitter::run() {
     const std::int32_t blocks =
         std::max(machine.sharedMemoryPerCore / interface.sharedMemoryBytes, 1);
     const std::int64_t warps = blocks * interface.threads / kernel.threads().lanes;
-    words.expectWarps(*function_, llvm::divideCeil(warps, machine.partitionsPerCore));
+    words.expectWarps(*function_, llvm::divideCeilSigned(warps, machine.partitionsPerCore));
   }
   return interface;
 }
