@@ -11,9 +11,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 #include <vector>
 
 using namespace imbrex;
@@ -390,6 +393,33 @@ TEST_CASE("columns of b are taken as panels where each row has four lines of the
   CHECK_FALSE(takes([](DotShape &s) { s.a = s.b = ElementKind::F16; }));
   CHECK_FALSE(takes([](DotShape &s) { s.precision = ir::Precision::Tf32; }));
   CHECK_FALSE(takesPanelsInPlace(shape, {256, 16}));
+}
+
+TEST_CASE("panels have zeros where b's columns do not fill them, whatever was there") {
+  for (const VectorUnit &unit : kUnits)
+    for (const std::int64_t n : {17, 33, 47}) {
+      CAPTURE(unit.bits);
+      CAPTURE(n);
+      constexpr std::int64_t kRows = 16, kDepth = 5;
+      const DotShape shape{.m = kRows,
+                           .n = n,
+                           .k = kDepth,
+                           .a = ElementKind::F32,
+                           .b = ElementKind::F32,
+                           .sum = ElementKind::F32};
+      const std::vector<float> a(kRows * kDepth, 1), b(static_cast<std::size_t>(n) * kDepth, 1);
+      std::vector<float> sums(static_cast<std::size_t>(n) * kRows);
+      alignas(64) std::array<float, 512> scratch;
+      scratch.fill(1e-40F);
+      REQUIRE(dotRowBytes(shape, unit) + dotPanelBytes(shape, unit) <= sizeof scratch);
+      CompiledDot(shape, unit)
+          .function()(a.data(), b.data(), sums.data(), scratch.data(), kDepth, n, n);
+      const std::int64_t lanes = unit.lanes(32);
+      const auto panels = std::span(scratch).first(
+          static_cast<std::size_t>((n + lanes - 1) / lanes * lanes * kDepth));
+      CHECK(std::ranges::count(panels, 1.0F) == n * kDepth);
+      CHECK(std::ranges::count(panels, 0.0F) == std::ssize(panels) - n * kDepth);
+    }
 }
 
 TEST_CASE("infinities pass through the split precisions") {

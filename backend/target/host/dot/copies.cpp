@@ -67,10 +67,20 @@ private:
       Value *row = at(b.data, b_.CreateMul(k, b.rowStride), shape_.b);
       forEachPanel([&](Value *firstColumn, std::int64_t columns) {
         Value *to = rowOfPanel(panelOf(panels, part, firstColumn), k, columns);
+        clearLastVector(to, columns);
         copyRow(at(row, firstColumn, shape_.b), shape_.b, part, to, columns);
       });
       return Carried{};
     });
+  }
+
+  /// Where columns do not fill it. What others have left there could be subnormal, and whoever
+  /// multiplies that takes ten times as long.
+  void clearLastVector(Value *row, std::int64_t columns) {
+    const std::int64_t rest = columns % plan_.lanes;
+    if (rest == 0) return;
+    b_.CreateAlignedStore(llvm::Constant::getNullValue(vectorType()),
+                          at(row, i64(columns - rest), shape_.sum), elementAlign());
   }
 
   /// The same of as many rows of b at a time as have their steps in a word.
