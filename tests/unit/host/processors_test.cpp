@@ -170,11 +170,12 @@ TEST_CASE("tiles of AMX are for processors that have them, and products that fil
     MESSAGE("SKIP: LLVM may have no x86 here");
     return;
   }
-  const auto isOnTiles = [](const std::string &cpu, ir::ElementKind element, std::int64_t m) {
+  const auto isOnTiles = [](const std::string &cpu, ir::ElementKind element, std::int64_t m,
+                            std::int64_t k = 32) {
     const bool areBytes = element == ir::ElementKind::I8;
     const DotShape shape{.m = m,
                          .n = 16,
-                         .k = 32,
+                         .k = k,
                          .a = element,
                          .b = element,
                          .sum = areBytes ? ir::ElementKind::I32 : ir::ElementKind::F32};
@@ -186,6 +187,10 @@ TEST_CASE("tiles of AMX are for processors that have them, and products that fil
       CHECK(isOnTiles(cpu, element, 16));
       CHECK_FALSE(isOnTiles(cpu, element, 15));
     }
+    CHECK(isOnTiles(cpu, ir::ElementKind::BF16, 128, 5));
+    CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::BF16, 128, 4));
+    CHECK(isOnTiles(cpu, ir::ElementKind::I8, 64, 9));
+    CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::I8, 64, 8));
     CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::F16, 64));
     CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::F32, 64));
   }
