@@ -456,22 +456,27 @@ TEST_CASE("boxes of a that end with their view") {
 TEST_CASE("boxes that end with their view wherever in a tile of AMX") {
   if (!machine().vectors.hasAmxBf16)
     MESSAGE("SKIP: this processor has no AMX for us; products are on vectors");
-  for (const char *element : {"bf16", "i8"})
-    for (const std::int64_t k : {1, 31, 63, 64, 65, 97, 128, 161, 190, 192})
-      for (const bool isTransposed : {false, true})
-        compare({.rows = 40,
-                 .columns = 48,
-                 .depth = 64,
-                 .m = 77,
-                 .n = 90,
-                 .k = k,
-                 .padA = 5,
-                 .padC = 3,
-                 .element = element,
-                 .sum = element == std::string("i8") ? "i32" : "f32",
-                 .high = 3,
-                 .first = 0,
-                 .isTransposed = isTransposed});
+  struct Ending {
+    const char *element;
+    std::int64_t k;
+    bool isTransposed;
+  };
+  for (const auto &[element, k, isTransposed] :
+       {Ending{"bf16", 31, false}, Ending{"i8", 65, true}, Ending{"bf16", 97, true},
+        Ending{"i8", 161, false}, Ending{"bf16", 190, false}, Ending{"i8", 192, true}})
+    compare({.rows = 40,
+             .columns = 48,
+             .depth = 64,
+             .m = 77,
+             .n = 90,
+             .k = k,
+             .padA = 5,
+             .padC = 3,
+             .element = element,
+             .sum = element == std::string("i8") ? "i32" : "f32",
+             .high = 3,
+             .first = 0,
+             .isTransposed = isTransposed});
 }
 
 TEST_CASE("sums of no product are what they begin with") {
