@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 
@@ -15,17 +16,19 @@ namespace {
 
 using imbrex::bf16;
 
-/// What Linux says of the processor.
-bool hasFlag(const std::string &flag) {
+/// The best code that the library has for this processor, by what Linux says of it.
+std::string expectedCode() {
   std::ifstream file("/proc/cpuinfo");
   const std::string all{std::istreambuf_iterator<char>(file), {}};
-  return all.find(" " + flag) != std::string::npos;
-}
-
-/// The best code that the library has for this processor.
-std::string expectedCode() {
-  if (hasFlag("amx_bf16") && hasFlag("avx512_fp16") && mayUseAmx()) return "sapphirerapids";
-  return "x86-64-v3";
+  const auto isFound = [&](const char *flag) {
+    return all.find(std::string(" ") + flag) != std::string::npos;
+  };
+  constexpr std::array kWanted{
+      "avx512ifma", "sha_ni",      "avx512vbmi",    "avx512_vbmi2",     "gfni",     "vaes",
+      "vpclmulqdq", "avx512_vnni", "avx512_bitalg", "avx512_vpopcntdq", "amx_bf16", "avx512_fp16",
+      "amx_tile",   "amx_int8",    "avx_vnni",      "avx512_bf16"};
+  const bool hasAll = std::ranges::all_of(kWanted, isFound) && mayUseAmx();
+  return hasAll ? "sapphirerapids" : "x86-64-v3";
 }
 
 } // namespace
