@@ -86,7 +86,7 @@ private:
   /// The same of as many rows of b at a time as have their steps in a word.
   void copyWords(const DotOperand &b, Value *panels) {
     const std::int64_t whole = shape_.k / plan_.together, rest = shape_.k % plan_.together;
-    const std::int64_t filled = whole + (rest > 0 ? 1 : 0);
+    const std::int64_t begun = rest > 0 ? 1 : 0;
     const auto copyFrom = [&](std::int64_t first, std::int64_t words, std::int64_t steps) {
       if (words == 0) return;
       emitCountedLoop(b_, i64(words), 1, {}, [&](Value *word, auto) {
@@ -95,8 +95,8 @@ private:
       });
     };
     copyFrom(0, whole, plan_.together);
-    if (rest > 0) copyWordsOf(b, panels, i64(whole), rest);
-    copyFrom(filled, plan_.depth - filled, 0);
+    copyFrom(whole, begun, rest);
+    copyFrom(whole + begun, plan_.depth - whole - begun, 0);
   }
 
   void storeCorrections(Value *panels) {

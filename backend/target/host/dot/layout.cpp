@@ -59,10 +59,10 @@ void blockPanels(DotPlan &plan, std::int64_t rows, std::int64_t vectors, const V
   plan.rows = evenPart(rows, mostRows(unit, plan.vectors)); // few rows wait for their own sums
 }
 
-/// Two tiles of sums below each other, and two beside each other.
+/// A tile of sums has a vector's columns.
 void blockTiles(DotPlan &plan, std::int64_t rows, std::int64_t vectors) {
-  plan.vectors = std::min<std::int64_t>(vectors, 2);
-  plan.rows = std::min(rows, 2 * kAmxRows);
+  plan.vectors = std::min(vectors, kAmxAcross);
+  plan.rows = std::min(rows, kAmxAcross * kAmxRows);
 }
 
 /// Of b where it is: the wider, the more of one of its rows lies side by side.
@@ -85,19 +85,19 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
     }
   const std::int32_t bits = ir::info(shape.sum).bits;
   plan.elementBytes = bits / 8;
-  plan.product = WordProducts::kindFor(shape, unit);
-  plan.together = WordProducts::together(plan.product);
-  plan.copied = WordProducts::copiedFor(plan.product, shape);
-  const std::int64_t atOnce = plan.together * wordsAtOnce(plan.product);
+  const WordProduct product = WordProducts::kindFor(shape, unit);
+  plan.together = WordProducts::together(product);
+  plan.copied = WordProducts::copiedFor(product, shape);
+  const std::int64_t atOnce = plan.together * wordsAtOnce(product);
   plan.depth = roundUp(shape.k, atOnce) / plan.together;
   plan.wantsRows = shape.precision != ir::Precision::Ieee ||
-                   !WordProducts::takesA(plan.product, shape) || shape.k % atOnce != 0;
+                   !WordProducts::takesA(product, shape) || shape.k % atOnce != 0;
   plan.lanes = unit.lanes(bits);
   const std::int64_t vectors = llvm::divideCeilSigned(shape.n, plan.lanes); // of a row
   plan.wantsPanels = shape.isTransposedB || shape.b != shape.sum ||
                      shape.precision != ir::Precision::Ieee ||
                      shape.m > mostRows(unit, std::min<std::int64_t>(vectors, 2));
-  if (WordProducts::isOnAmx(plan.product))
+  if (WordProducts::isOnAmx(product))
     blockTiles(plan, shape.m, vectors);
   else if (plan.wantsPanels)
     blockPanels(plan, shape.m, vectors, unit);
@@ -106,7 +106,7 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   plan.bytesA = roundUp(shape.m * plan.depth * plan.elementBytes, 64);
   const std::int64_t bytesRow = roundUp(shape.n, plan.lanes) * plan.elementBytes;
   plan.bytesB = roundUp(bytesRow * plan.depth, 64);
-  plan.bytesCorrection = plan.product == WordProduct::UnsignedSigned ? roundUp(bytesRow, 64) : 0;
+  plan.bytesCorrection = product == WordProduct::UnsignedSigned ? roundUp(bytesRow, 64) : 0;
   return plan;
 }
 

@@ -10,6 +10,9 @@
 /// How a dot is cut for the registers, and where its copies lie in scratch.
 namespace imbrex::host {
 
+/// On AMX a micro-tile has so many tiles of sums beside each other, and below each other.
+inline constexpr std::int64_t kAmxAcross = 2;
+
 /// One pass of a micro-tile over k: products of these parts of a and b, all into the same sums.
 using Sweep = std::vector<std::pair<DotPart, DotPart>>;
 
@@ -22,7 +25,6 @@ struct DotPlan {
   std::int64_t vectors;                // beside each other in a micro-tile
   std::int64_t rows;                   // of a micro-tile
   std::int64_t panelColumns() const { return lanes * vectors; }
-  WordProduct product;
   std::int64_t together;  // steps of k in an element of a copy
   ir::ElementKind copied; // what copies are of
   std::int64_t depth;     // of a copy, in its elements

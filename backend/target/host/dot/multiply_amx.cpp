@@ -22,16 +22,8 @@ namespace {
 using llvm::Value;
 using llvm::Intrinsic::ID;
 
-constexpr std::int64_t kAcross = 2; // tiles of sums beside and below each other
-
-/// Rows, and bytes of a row, of each register.
-struct TileSizes {
-  std::array<std::uint8_t, 8> rows{};
-  std::array<std::uint16_t, 8> bytes{};
-};
-
 std::uint8_t sumsTile(std::int64_t down, std::int64_t right) {
-  return static_cast<std::uint8_t>(down * kAcross + right);
+  return static_cast<std::uint8_t>(down * kAmxAcross + right);
 }
 std::uint8_t tileOfA(std::int64_t down) { return static_cast<std::uint8_t>(4 + down); }
 std::uint8_t tileOfB(std::int64_t right) { return static_cast<std::uint8_t>(6 + right); }
@@ -41,35 +33,32 @@ std::int64_t partOf(std::int64_t all, std::int64_t tile) {
   return std::clamp<std::int64_t>(all - tile * kAmxRows, 0, kAmxRows);
 }
 
-/// Sizes for so many rows and columns of 32 bits.
-TileSizes sizesFor(std::int64_t rows, std::int64_t columns) {
-  TileSizes sizes;
-  const auto set = [&](std::uint8_t tile, std::int64_t tileRows, std::int64_t bytes) {
-    if (tileRows == 0 || bytes == 0) return; // a tile without either has neither
-    sizes.rows.at(tile) = static_cast<std::uint8_t>(tileRows);
-    sizes.bytes.at(tile) = static_cast<std::uint16_t>(bytes);
+using Configuration = std::array<std::uint8_t, kAmxRowBytes>;
+
+/// Of palette 1, for so many rows and columns of 32 bits: the tiles' bytes of a row from byte 16
+/// on, as words of 16 bits, and rows from byte 48 on.
+Configuration configurationFor(std::int64_t rows, std::int64_t columns) {
+  Configuration bytes{1};
+  const auto set = [&](std::uint8_t tile, std::int64_t tileRows, std::int64_t rowBytes) {
+    if (tileRows == 0 || rowBytes == 0) return; // a tile without either has neither
+    bytes.at(16 + 2 * std::size_t{tile}) = static_cast<std::uint8_t>(rowBytes);
+    bytes.at(48 + std::size_t{tile}) = static_cast<std::uint8_t>(tileRows);
   };
-  for (std::int64_t i = 0; i < kAcross; ++i) {
+  for (std::int64_t i = 0; i < kAmxAcross; ++i) {
     set(tileOfA(i), partOf(rows, i), kAmxRowBytes);
     set(tileOfB(i), kAmxRows, 4 * partOf(columns, i));
-    for (std::int64_t j = 0; j < kAcross; ++j)
+    for (std::int64_t j = 0; j < kAmxAcross; ++j)
       set(sumsTile(i, j), partOf(rows, i), 4 * partOf(columns, j));
   }
-  return sizes;
+  return bytes;
 }
 
-/// Configure the tiles: palette 1, bytes of rows from byte 16 on, rows from byte 48 on.
 void emitConfiguration(llvm::IRBuilder<> &builder, std::int64_t rows, std::int64_t columns) {
   llvm::Module &module = *builder.GetInsertBlock()->getModule();
   const std::string name = "imbrex.amx." + std::to_string(rows) + "x" + std::to_string(columns);
   llvm::GlobalVariable *table = module.getNamedGlobal(name);
   if (!table) {
-    const TileSizes sizes = sizesFor(rows, columns);
-    std::array<std::uint8_t, kAmxRowBytes> bytes{1};
-    for (std::size_t tile = 0; tile < sizes.rows.size(); ++tile) {
-      bytes.at(16 + 2 * tile) = static_cast<std::uint8_t>(sizes.bytes.at(tile));
-      bytes.at(48 + tile) = sizes.rows.at(tile);
-    }
+    const Configuration bytes = configurationFor(rows, columns);
     llvm::Constant *data = llvm::ConstantDataArray::get(module.getContext(), bytes);
     table = new llvm::GlobalVariable(module, data->getType(), true,
                                      llvm::GlobalValue::PrivateLinkage, data, name);
@@ -78,7 +67,8 @@ void emitConfiguration(llvm::IRBuilder<> &builder, std::int64_t rows, std::int64
   builder.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {}, {table});
 }
 
-constexpr std::int64_t kMostRows = kAcross * kAmxRows;
+/// And columns, of a micro-tile.
+constexpr std::int64_t kMostRows = kAmxAcross * kAmxRows;
 
 class AmxProduct final : public DotProduct {
 public:

@@ -46,8 +46,7 @@ private:
     llvm::InitializeNativeTargetAsmParser(); // for inline_asm
     auto builder = orAbort(llvm::orc::JITTargetMachineBuilder::detectHost());
     if (llvm::sys::getHostCPUFeatures().lookup("amx-tile") && !mayUseAmx())
-      for (const char *feature : {"amx-tile", "amx-int8", "amx-bf16"})
-        builder.getFeatures().AddFeature(feature, false);
+      builder.getFeatures().AddFeature("amx-tile", false); // and what LLVM knows to rest on it
     builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
     compiler.emplace(orAbort(builder.createTargetMachine()));
     jit =
