@@ -1,6 +1,7 @@
 # imbrex_add_kernels(<library> SOURCES <file>… TARGETS <target>…
 #                    [NAMESPACE <name>] [HEADER <variable>] [MANIFEST <variable>]
-#                    [TUNED <file>] [SHARED] [COMPRESS] [LINE_INFO] [PTX_ONLY] [GENERATOR <program>])
+#                    [TUNED <file>] [SHARED] [COMPRESS] [NO_ASSUMPTIONS] [LINE_INFO] [PTX_ONLY]
+#                    [GENERATOR <program>])
 #
 # A static library with the kernels that the files name by IMBREX_KERNEL, compiled now for all the
 # targets: sm_90a, ptx:sm_80, gfx942, gfx11-generic, host:x86-64-v3, … Whoever links it has its
@@ -8,13 +9,14 @@
 # nor a driver to link. docs/aot.md tells the whole story.
 #
 # SHARED makes <library>_shared besides, a shared library of the same functions, for what loads one.
+# NO_ASSUMPTIONS makes one code for each target, which takes nothing for granted of the launches.
 # LINE_INFO lets GPUs' code name the lines of the sources, for profilers.
 # TUNED is a table, in JSON, of which configurations of the kernels launches run.
 # The variables get the paths of the C++ header and of the manifest. GENERATOR is one that was built
 # before, for a build that crosses from one processor to another; else it is made of the SOURCES.
 function(imbrex_add_kernels library)
   cmake_parse_arguments(PARSE_ARGV 1 arg
-    "SHARED;COMPRESS;LINE_INFO;PTX_ONLY" "NAMESPACE;HEADER;MANIFEST;TUNED;GENERATOR" "SOURCES;TARGETS")
+    "SHARED;COMPRESS;NO_ASSUMPTIONS;LINE_INFO;PTX_ONLY" "NAMESPACE;HEADER;MANIFEST;TUNED;GENERATOR" "SOURCES;TARGETS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "imbrex_add_kernels(${library}): unknown '${arg_UNPARSED_ARGUMENTS}'")
   endif()
@@ -46,6 +48,9 @@ function(imbrex_add_kernels library)
   endif()
   if(arg_COMPRESS)
     list(APPEND options --compress)
+  endif()
+  if(arg_NO_ASSUMPTIONS)
+    list(APPEND options --no-assumptions)
   endif()
   if(arg_LINE_INFO)
     list(APPEND options --line-info)

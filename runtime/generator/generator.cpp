@@ -46,6 +46,10 @@ cl::opt<bool>
     keepsLinesOption("line-info",
                      cl::desc("Let GPUs' code say which lines of the sources it is made from"),
                      cl::cat(category));
+cl::opt<bool> withoutAssumptionsOption("no-assumptions",
+                                       cl::desc("Make one code for each target, which takes "
+                                                "nothing for granted of the launches"),
+                                       cl::cat(category));
 cl::opt<bool>
     onlyAssemblyOption("ptx-only",
                        cl::desc("Make PTX in place of images, where no toolkit is installed"),
@@ -61,7 +65,7 @@ struct LibraryRequest {
   std::string name, nameSpace, folder, tuned;
   llvm::Triple processor;
   std::vector<std::string> targets;
-  bool isCompressed, onlyAssembly, keepsLines;
+  bool isCompressed, onlyAssembly, keepsLines, assumesNothing;
 };
 
 LibraryRequest requestNow() {
@@ -74,7 +78,8 @@ LibraryRequest requestNow() {
           .targets = targetsOption,
           .isCompressed = isCompressedOption,
           .onlyAssembly = onlyAssemblyOption,
-          .keepsLines = keepsLinesOption};
+          .keepsLines = keepsLinesOption,
+          .assumesNothing = withoutAssumptionsOption};
 }
 
 std::vector<detail::library_kernel> &kernels() {
@@ -251,7 +256,8 @@ bool run(const LibraryRequest &request, Diagnostics &diagnostics) {
   const archive::LibraryOptions options{.targets = targetsOf(request, diagnostics),
                                         .isCompressed = request.isCompressed,
                                         .onlyAssembly = request.onlyAssembly,
-                                        .keepsLines = request.keepsLines};
+                                        .keepsLines = request.keepsLines,
+                                        .assumesNothing = request.assumesNothing};
   if (diagnostics.hasErrors()) return false;
   return traceAll(library, diagnostics) && tune(library, request.tuned, options, diagnostics) &&
          archive::compileLibrary(library, options, diagnostics) &&

@@ -241,14 +241,22 @@ std::vector<LibraryKernel *> compiledOf(Library &library) {
   return all;
 }
 
+/// Of the codes of a kernel for a target, the most first.
+std::vector<Assumptions> assumptionsOf(const LibraryKernel &of, const LibraryTarget &target,
+                                       const LibraryOptions &options) {
+  std::vector<Assumptions> each =
+      target.isHost() ? assumedOnHost(of.kernel) : assumedOnGpu(of.kernel, *target.machine);
+  if (options.assumesNothing) each.erase(each.begin(), std::prev(each.end()));
+  return each;
+}
+
 std::vector<Task> tasksOf(const Library &library, llvm::ArrayRef<LibraryKernel *> kernels,
                           const LibraryOptions &options) {
   std::vector<Task> tasks;
   for (const LibraryKernel *of : kernels)
     for (const LibraryTarget &target : of->targets) {
       std::size_t number = 0;
-      for (Assumptions &one :
-           target.isHost() ? assumedOnHost(of->kernel) : assumedOnGpu(of->kernel, *target.machine))
+      for (Assumptions &one : assumptionsOf(*of, target, options))
         tasks.push_back({.library = library,
                          .of = *of,
                          .target = target,

@@ -145,8 +145,9 @@ struct Library {
 struct LibraryOptions {
   std::vector<LibraryTarget> targets;
   bool isCompressed = false;
-  bool onlyAssembly = false; ///< As targets were parsed.
-  bool keepsLines = false;   ///< GPUs' code says which lines of the sources it is made from.
+  bool onlyAssembly = false;   ///< As targets were parsed.
+  bool keepsLines = false;     ///< GPUs' code says which lines of the sources it is made from.
+  bool assumesNothing = false; ///< One code for each target, which any launch can run.
 };
 
 /// Compile each kernel for each target, several at once. False where an error was reported.

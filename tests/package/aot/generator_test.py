@@ -132,6 +132,12 @@ def test_files():
         whole = archive.stat().st_size
         expect(generate("app", second, targets, "--ptx-only", "--compress").returncode == 0, "--compress")
         expect(pathlib.Path(second, "libapp.a").stat().st_size < 0.6 * whole, "it is much smaller")
+        expect(generate("app", second, targets, "--ptx-only", "--no-assumptions").returncode == 0, "--no-assumptions")
+        manifest = json.loads(pathlib.Path(second, "app.json").read_text())
+        add = next(kernel for kernel in manifest["kernels"] if kernel["name"] == "add")
+        expect(len(add["codes"]) == len(targets.split(",")), "one code for each target")
+        expect(not any(one["assumed"] for code in add["codes"] for one in code["assumptions"]["parameters"]),
+               "each assumes nothing")
 
 
 def test_tuning():
