@@ -94,12 +94,15 @@ public:
   explicit launcher(detail::launchable kernel) : kernel_(std::move(kernel)) {}
 
   /// Run the kernel's blocks; throws imbrex::error where that can't be.
+  ///
+  /// Always inlined, so that a launch costs the same wherever, and however often, it is written.
   template <class... A>
-  void operator()(const grid &blocks, A &&...arguments) const {
+  [[gnu::always_inline]] void operator()(const grid &blocks, A &&...arguments) const {
     go(nullptr, &blocks, arguments...).value();
   }
   template <class... A>
-  void operator()(const stream_ref &stream, const grid &blocks, A &&...arguments) const {
+  [[gnu::always_inline]] void operator()(const stream_ref &stream, const grid &blocks,
+                                         A &&...arguments) const {
     go(&stream, &blocks, arguments...).value();
   }
 
@@ -166,7 +169,8 @@ private:
       return std::false_type();
   }
   template <class... A>
-  result<void> go(const stream_ref *stream, const grid *blocks, A &...given) const {
+  [[gnu::always_inline]] result<void> go(const stream_ref *stream, const grid *blocks,
+                                         A &...given) const {
     if constexpr (!decltype(check<A...>())::value) {
       return {};
     } else if constexpr ((detail::has_word<P, A> && ...)) {
