@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What the programs that write libraries of kernels write, and what they say.
 
-    generator_test.py --generators FOLDER --consumer PROGRAM --readelf PROGRAM --ar PROGRAM
+    generator_test.py --generators FOLDER --consumer PROGRAM --readelf PROGRAM --ar PROGRAM [--core ARCHIVE]
 """
 
 import argparse
 import json
 import pathlib
 import platform
+import re
 import subprocess
 import tempfile
 
@@ -16,6 +17,7 @@ PARSER.add_argument("--generators", required=True)
 PARSER.add_argument("--consumer", required=True)
 PARSER.add_argument("--readelf", required=True)
 PARSER.add_argument("--ar", required=True)
+PARSER.add_argument("--core", help="libimbrex_aot.a, if it is optimised and without instrumentation")
 OPTIONS = PARSER.parse_args()
 
 
@@ -194,9 +196,19 @@ def test_consumer():
         expect(word not in needed, f"the consumer links no {word}")
 
 
+def test_core():
+    """What programs get of the library that launches kernels is small."""
+    sections = output(OPTIONS.readelf, "-SW", OPTIONS.core)
+    loaded = re.findall(r"\] \S+ +\w+ +[0-9a-f]+ [0-9a-f]+ ([0-9a-f]+) [0-9a-f]+ +[WXMSILOGTCxop]*A", sections)
+    expect(len(loaded) > 10, "sections are found")
+    expect(sum(int(size, 16) for size in loaded) < 100 << 10, f"{OPTIONS.core} is small")
+
+
 test_refusals()
 test_launches()
 test_files()
 test_tuning()
 test_telling()
 test_consumer()
+if OPTIONS.core:
+    test_core()
