@@ -139,12 +139,12 @@ private:
                   "the driver of %s is too old for the launches of '%s': it lacks %s",
                   gpu_.description().c_str(), kernel_.name, lacked);
     Slot &slot = slotOf(code);
-    driver::LoadStep at{};
-    std::string log;
-    const int error =
-        gpu_.load(static_cast<const char *>(code.image), code.symbol,
-                  {code.sharedBytes, attributes.clusterBlocks()}, slot.module, at, log);
-    if (error != 0) return failToLoad(code, error, log);
+    driver::LoadReport report;
+    const int error = gpu_.load({.code = static_cast<const char *>(code.image),
+                                 .symbol = code.symbol,
+                                 .needs = {code.sharedBytes, attributes.clusterBlocks()}},
+                                slot.module, report);
+    if (error != 0) return failToLoad(code, error, report.log);
     logLoaded(kernel_, code, gpu_.description().c_str());
     slot.isLoaded.store(true, std::memory_order_release);
     ready = {&code, slot.module};

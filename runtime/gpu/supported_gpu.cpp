@@ -57,14 +57,14 @@ Result<std::unique_ptr<LoadedKernel>> SupportedGpu::load(const std::string &code
                                                          const std::string &symbol,
                                                          const KernelNeeds &needs) const {
   auto made = std::make_unique<LoadedKernel>(*this, symbol, code);
-  driver::LoadStep at = driver::LoadStep::Load;
-  std::string log;
+  driver::LoadReport report;
   const int error =
-      driver_->load(made->code_.c_str(), made->name_.c_str(), needs, made->module_, at, log);
+      driver_->load({made->code_.c_str(), made->name_.c_str(), needs}, made->module_, report);
   if (error == 0) return made;
-  switch (at) {
+  switch (report.at) {
   case driver::LoadStep::Load:
-    return refused("load the code of '" + symbol + "'" + (log.empty() ? "" : " (" + log + ")"),
+    return refused("load the code of '" + symbol + "'" +
+                       (report.log.empty() ? "" : " (" + report.log + ")"),
                    error);
   case driver::LoadStep::Find: return refused("find '" + symbol + "' in its code", error);
   case driver::LoadStep::AllowShared:

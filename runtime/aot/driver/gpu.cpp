@@ -78,22 +78,20 @@ int Gpu::allow(const KernelNeeds &needs, void *function, LoadStep &at) const {
   return needs.clusterBlocks > 1 ? allowCluster(function, needs.clusterBlocks) : 0;
 }
 
-int Gpu::loadHere(const char *code, const char *symbol, const KernelNeeds &needs, Module &made,
-                  LoadStep &at, std::string &log) const {
-  at = LoadStep::Load;
-  int error = loadModule(made.module, code, log);
+int Gpu::loadHere(const KernelCode &kernel, Module &made, LoadReport &report) const {
+  report.at = LoadStep::Load;
+  int error = loadModule(made.module, kernel.code, report.log);
   if (error != 0) return error;
-  at = LoadStep::Find;
-  error = driver().findKernel(&made.function, made.module, symbol);
-  if (error == 0) error = allow(needs, made.function, at);
+  report.at = LoadStep::Find;
+  error = driver().findKernel(&made.function, made.module, kernel.symbol);
+  if (error == 0) error = allow(kernel.needs, made.function, report.at);
   if (error != 0) driver().unloadModule(std::exchange(made, {}).module);
   return error;
 }
 
 class LoadedElsewhere {
 public:
-  LoadedElsewhere(const char *code, const char *symbol, const KernelNeeds &needs)
-      : code_(code), symbol_(symbol), needs_(needs) {}
+  explicit LoadedElsewhere(const KernelCode &kernel) : kernel_(kernel) {}
 
   /// The function in a context, which `load` loads there if it has not been.
   template <class Load>
@@ -102,7 +100,7 @@ public:
     const auto known = std::ranges::find_if(
         functions_, [&](const InContext &one) { return one.context == context && one.id == id; });
     if (known != functions_.end()) return function = known->function, 0;
-    if (const int error = load(code_, symbol_, needs_, function); error != 0) return error;
+    if (const int error = load(kernel_, function); error != 0) return error;
     functions_.push_back({context, id, function});
     return 0;
   }
@@ -114,36 +112,31 @@ private:
     void *function;
   };
 
-  const char *const code_, *const symbol_;
-  const KernelNeeds needs_;
+  const KernelCode kernel_;
   std::mutex mutex_;
   std::vector<InContext> functions_;
 };
 
 int Gpu::findElsewhere(const Module &module, void *context, void *stream, void *&function) const {
-  const auto load = [&](const char *code, const char *symbol, const KernelNeeds &needs,
-                        void *&loaded) {
+  const auto load = [&](const KernelCode &kernel, void *&loaded) {
     constexpr int kCaptureUnsupported = 900; // cuda.h: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
     int isCaptured = 0;
     if (const int error = driver().isCapturing(stream, &isCaptured); error != 0) return error;
     if (isCaptured != 0) return kCaptureUnsupported;
     Module made;
-    LoadStep at{};
-    std::string log;
-    const int error = loadHere(code, symbol, needs, made, at, log);
+    LoadReport report;
+    const int error = loadHere(kernel, made, report);
     loaded = made.function;
     return error;
   };
   return module.elsewhere->find(context, idOf(context), function, load);
 }
 
-int Gpu::load(const char *code, const char *symbol, const KernelNeeds &needs, Module &made,
-              LoadStep &at, std::string &log) const {
+int Gpu::load(const KernelCode &kernel, Module &made, LoadReport &report) const {
   made = {};
-  const int error = entering({.isPrimary = true}, [&](const Entered &) {
-    return loadHere(code, symbol, needs, made, at, log);
-  });
-  if (error == 0) made.elsewhere = new LoadedElsewhere(code, symbol, needs);
+  const int error = entering({.isPrimary = true},
+                             [&](const Entered &) { return loadHere(kernel, made, report); });
+  if (error == 0) made.elsewhere = new LoadedElsewhere(kernel);
   return error;
 }
 

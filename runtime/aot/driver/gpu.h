@@ -95,9 +95,22 @@ struct KernelNeeds {
   std::int32_t clusterBlocks = 1; ///< Of its launches' clusters.
 };
 
+/// A kernel that is to be loaded.
+struct KernelCode {
+  const char *code; ///< An image, or assembly that ends with a null.
+  const char *symbol;
+  KernelNeeds needs = {};
+};
+
 /// What the driver refused of a load: its code, to find the kernel there, so much shared memory, so
 /// large a cluster.
 enum class LoadStep : std::uint8_t { Load, Find, AllowShared, AllowCluster };
+
+/// How far a load came.
+struct LoadReport {
+  LoadStep at = LoadStep::Load;
+  std::string log; ///< What the driver's assembler said.
+};
 
 /// What drivers promise of every allocation (CUDA C++ Programming Guide 13, "Device Memory
 /// Accesses"; HIP gives whole pages).
@@ -139,12 +152,9 @@ public:
   /// What an error says, in the driver's words.
   std::string textOf(int error) const { return describeError(driver(), error); }
 
-  /// `code` is an image, or assembly that ends with a null. It and the symbol have to be there as
-  /// long as the module: other contexts load it when a launch in them comes. Where it fails,
-  /// nothing stays loaded, `at` says what was refused, and `log` has what the driver's assembler
-  /// said.
-  int load(const char *code, const char *symbol, const KernelNeeds &needs, Module &made,
-           LoadStep &at, std::string &log) const;
+  /// Code and symbol have to be there as long as the module: other contexts load it when a launch
+  /// in them comes. Where it fails, nothing stays loaded, and the report says what was refused.
+  int load(const KernelCode &kernel, Module &made, LoadReport &report) const;
   /// Load it in a stream's context now, if that is another one: launches that are captured can't.
   int loadFor(const Module &module, void *stream) const;
   /// What other contexts have loaded stays there as long as they do.
@@ -276,8 +286,7 @@ private:
                             void *stream, void **each, void **list);
   int loadModule(void *&module, const char *code, std::string &log) const;
   int allow(const KernelNeeds &needs, void *function, LoadStep &at) const;
-  int loadHere(const char *code, const char *symbol, const KernelNeeds &needs, Module &made,
-               LoadStep &at, std::string &log) const;
+  int loadHere(const KernelCode &kernel, Module &made, LoadReport &report) const;
   int findElsewhere(const Module &module, void *context, void *stream, void *&function) const;
 
   const Vendor *vendor_;
