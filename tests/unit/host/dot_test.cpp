@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,10 @@ using ir::ElementKind;
 namespace {
 
 constexpr VectorUnit kUnits[] = {{128, 32}, {256, 16}, {512, 32}};
+
+/// What a product has prefetched since it was emptied.
+std::vector<const std::byte *> prefetched;
+void notePrefetch(const std::byte *address) { prefetched.push_back(address); }
 
 using DotFunction = void (*)(const void *a, const void *b, void *sum, void *scratch,
                              std::int64_t strideA, std::int64_t strideB, std::int64_t strideSum);
@@ -41,6 +46,7 @@ public:
     auto module = std::make_unique<llvm::Module>("dot", *context);
     module->setDataLayout(jit_->getDataLayout());
     emitFunction(*module, shape, unit);
+    notePrefetches(*module);
     REQUIRE_FALSE(llvm::verifyModule(*module, &llvm::errs()));
     llvm::cantFail(jit_->addIRModule({std::move(module), std::move(context)}));
     function_ = llvm::cantFail(jit_->lookup("dot")).toPtr<DotFunction>();
@@ -69,11 +75,30 @@ private:
                right = operand(1, shape.isTransposedB ? shape.n : shape.k);
     if (wantsRows(shape, unit)) left = emitDotRows(b, shape, unit, left, rows);
     if (wantsPanels(shape, unit)) right = emitDotPanels(b, shape, unit, right, panels);
+    right.next = panels;
     const DotOperand sums = operand(2, shape.m);
     if (isOnAmx(shape, unit)) emitAmxStart(b);
     emitDot(b, shape, unit, left, right, DotSums{.at = sums, .to = sums});
     if (isOnAmx(shape, unit)) emitAmxEnd(b);
     b.CreateRetVoid();
+  }
+
+  /// Calls in the place of the instructions.
+  void notePrefetches(llvm::Module &module) {
+    llvm::IRBuilder<> b(module.getContext());
+    const llvm::FunctionCallee note =
+        module.getOrInsertFunction("notePrefetch", b.getVoidTy(), b.getPtrTy());
+    llvm::cantFail(jit_->getMainJITDylib().define(llvm::orc::absoluteSymbols(
+        {{jit_->mangleAndIntern("notePrefetch"),
+          {llvm::orc::ExecutorAddr::fromPtr(&notePrefetch), llvm::JITSymbolFlags::Callable}}})));
+    for (llvm::Function &function : module)
+      if (function.getIntrinsicID() == llvm::Intrinsic::prefetch)
+        for (llvm::User *user : llvm::make_early_inc_range(function.users())) {
+          auto *call = llvm::cast<llvm::CallInst>(user);
+          b.SetInsertPoint(call);
+          b.CreateCall(note, {call->getArgOperand(0)});
+          call->eraseFromParent();
+        }
   }
 
   std::unique_ptr<llvm::orc::LLJIT> jit_;
@@ -157,6 +182,7 @@ double worstError(const DotShape &shape, const VectorUnit &unit, unsigned seed) 
   void *aligned = scratch.data();
   std::size_t space = scratch.size();
   std::align(64, bytes, aligned, space);
+  prefetched.clear();
   CompiledDot(shape, unit)
       .function()(a.bytes.data(), b.bytes.data(), sum.bytes.data(), aligned, a.stride, b.stride,
                   sum.stride);
@@ -350,6 +376,38 @@ TEST_CASE("products in AMX's tiles are those of one element at a time, of any ex
         CHECK(worstError(shape, unit, seed) <= pair.bound);
       }
   CHECK(inTiles > 150);
+}
+
+TEST_CASE("while panels are multiplied each line of the next ones is prefetched") {
+  constexpr std::int64_t kLine = 64;
+  struct Extents {
+    std::int64_t batch, m, n, k;
+  };
+  for (const auto &[batch, m, n, k] :
+       {Extents{1, 64, 256, 128}, {2, 13, 40, 7}, {1, 31, 129, 33}, {1, 13, 16, 64}})
+    for (const VectorUnit &unit : kUnits)
+      for (const ir::Precision precision : {ir::Precision::Ieee, ir::Precision::Tf32x3}) {
+        const DotShape shape{.batch = batch,
+                             .m = m,
+                             .n = n,
+                             .k = k,
+                             .a = ElementKind::F32,
+                             .b = ElementKind::F32,
+                             .sum = ElementKind::F32,
+                             .precision = precision};
+        if (!wantsPanels(shape, unit)) continue;
+        CAPTURE(shape.m);
+        CAPTURE(shape.n);
+        CAPTURE(unit.bits);
+        worstError(shape, unit, 1);
+        std::set<std::int64_t> lines;
+        const std::byte *first = *std::ranges::min_element(prefetched);
+        for (const std::byte *address : prefetched) lines.insert((address - first) / kLine);
+        const std::int64_t all = dotPanelBytes(shape, unit) / kLine;
+        // A micro-tile's share is of whole bytes for each step of k.
+        for (std::int64_t line = 0; line < all; ++line) CHECK(lines.contains(line));
+        CHECK(*lines.rbegin() < 2 * all);
+      }
 }
 
 TEST_CASE("tf32 rounds operands to 10 bits, and the split precisions win most of the rest back") {

@@ -129,6 +129,26 @@ TEST_CASE("each vector of the last walk is prefetched for the next block") {
   CHECK(countOf(last, "call void @llvm.prefetch") == countOf(last, "load <8 x float>"));
 }
 
+TEST_CASE("a product fetches the panels of the trip behind it, where they are kept") {
+  const auto fetches = [](const std::string &columns) {
+    return countOf(codeOf(testing::parsedKernel(
+                       "kernel @k(%a: view<const f32, 2>, %b: view<const f32, 2>, %c: view<f32, 2>)"
+                       " stage tiles {\n"
+                       "  %m = program_id : i32\n  %0 = constant 0 : i32\n  %1 = constant 1 : i32\n"
+                       "  %8 = constant 8 : i32\n  %z = constant 0 : f32[32x64]\n"
+                       "  %x = view.load %a, %m, %0 : f32[32x16]\n"
+                       "  %sum = for %0, %8, %1, %z (%k: i32, %acc: f32[32x64]) {\n"
+                       "    %y = view.load %b, " +
+                       columns +
+                       " : f32[16x64]\n    %h = mul %acc, %acc : f32[32x64]\n"
+                       "    %d = dot %x, %y, %h : f32[32x64]\n    yield %d\n  } : f32[32x64]\n"
+                       "  view.store %c, %sum, %m, %0\n}\n")),
+                   "call void @llvm.prefetch") > 0;
+  };
+  CHECK(fetches("%k, %0"));
+  CHECK_FALSE(fetches("%k, %m")); // which the next block has others of
+}
+
 TEST_CASE("reading ahead touches no memory, wherever the next block's box would lie") {
   constexpr std::int64_t kColumns = 64;
   std::vector<float> in(kColumns), out(in.size());

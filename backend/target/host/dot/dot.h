@@ -49,6 +49,9 @@ struct DotOperand {
   llvm::Value *rowStride;
   llvm::Value *batchStride;
   llvm::Value *columnStride = nullptr;
+  /// Where the panels lie that are multiplied after these: a product of vectors prefetches as many
+  /// bytes from there as these have. Null: nothing.
+  llvm::Value *next = nullptr;
 };
 
 /// Whether the product is of panels; else of b itself.

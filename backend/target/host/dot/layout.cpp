@@ -215,8 +215,12 @@ Value *DotLayout::rowOfPanel(Value *panel, Value *k, std::int64_t columns) {
 }
 
 DotOperand DotLayout::atBatch(const DotOperand &operand, Value *batch, ElementKind kind) {
-  return {at(operand.data, b_.CreateMul(batch, operand.batchStride), kind), operand.rowStride,
-          nullptr, operand.columnStride};
+  Value *elements = b_.CreateMul(batch, operand.batchStride);
+  return {.data = at(operand.data, elements, kind),
+          .rowStride = operand.rowStride,
+          .batchStride = nullptr,
+          .columnStride = operand.columnStride,
+          .next = operand.next ? at(operand.next, elements, kind) : nullptr};
 }
 
 Value *DotLayout::at(Value *base, Value *elements, ElementKind kind) {

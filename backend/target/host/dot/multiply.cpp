@@ -1,4 +1,5 @@
 #include "backend/target/host/dot/product.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -38,7 +39,9 @@ private:
                      llvm::ArrayRef<Value *> initial) {
     Carried sums(initial);
     if (plan_.bytesCorrection > 0) addCorrections(piece.b, tile, sums);
+    const Ahead ahead = aheadOf(piece.b, tile);
     const auto step = [&](Value *k) {
+      if (ahead.first) prefetch(ahead, k);
       for (const auto &[partA, partB] : products)
         multiplyAdd(partOfA(piece.a.data, partA), piece.a.rowStride,
                     rowOfB(piece.b, partB, tile, k), tile, k, sums);
@@ -61,6 +64,36 @@ private:
     if (whole > 0) loop(i64(whole), kUnroll);
     for (std::int64_t k = whole; k < plan_.depth; ++k) step(i64(k));
     return sums;
+  }
+
+  /// The share of the next panels that a micro-tile prefetches, so that all have the same: from
+  /// where on, and how much in each step of k.
+  struct Ahead {
+    Value *first;
+    std::int64_t bytesPerStep;
+  };
+  Ahead aheadOf(const DotOperand &b, const MicroTile &tile) {
+    if (!b.next) return {};
+    const std::int64_t across = llvm::divideCeilSigned(shape_.n, plan_.panelColumns());
+    const std::int64_t below = llvm::divideCeilSigned(shape_.m, plan_.rows);
+    const std::int64_t bytesPerStep =
+        llvm::divideCeilSigned(plan_.bytesPanels(), across * below * plan_.depth);
+    Value *number =
+        b_.CreateAdd(b_.CreateMul(b_.CreateUDiv(tile.firstRow, i64(plan_.rows)), i64(across)),
+                     b_.CreateUDiv(tile.firstColumn, i64(plan_.panelColumns())));
+    return {bytesInto(b.next, b_.CreateMul(number, i64(bytesPerStep * plan_.depth))), bytesPerStep};
+  }
+
+  void prefetch(const Ahead &ahead, Value *k) {
+    constexpr std::int64_t kLine = 64;
+    constexpr int kToRead = 0, kSecondLevel = 2, kData = 1; // see llvm.prefetch
+    Value *first = bytesInto(ahead.first, b_.CreateMul(k, i64(ahead.bytesPerStep)));
+    for (std::int64_t line = 0; line < ahead.bytesPerStep; line += kLine) {
+      Value *address = bytesInto(first, i64(line));
+      b_.CreateIntrinsic(
+          llvm::Intrinsic::prefetch, {address->getType()},
+          {address, b_.getInt32(kToRead), b_.getInt32(kSecondLevel), b_.getInt32(kData)});
+    }
   }
 
   Value *rowOfB(const DotOperand &b, DotPart part, const MicroTile &tile, Value *k) {

@@ -74,7 +74,8 @@ private:
   Value *reachOf(Value *extent, Value *start);
   std::int64_t tripCount() const;
   std::int64_t slotCount(std::int64_t trips) const;
-  Value *slotOf(std::int64_t slots, std::int64_t trips);
+  Value *slotOf(Value *trip, std::int64_t slots, std::int64_t trips);
+  Value *nextSlot(std::int64_t slots);
   void copyIfOthers(Value *panels, std::int64_t slots, Value *slot);
   DotOperand rowsFor(const DotOperand &a);
   void multiplyRun(std::int64_t trips, Value *panels, const std::optional<PlacedPanels> &placed,
@@ -152,7 +153,8 @@ DotOperand WholeEmitter::Product::either(Value *which, const DotOperand &first,
           .batchStride = b_.CreateSelect(which, first.batchStride, second.batchStride),
           .columnStride = first.columnStride
                               ? b_.CreateSelect(which, first.columnStride, second.columnStride)
-                              : nullptr};
+                              : nullptr,
+          .next = second.next ? b_.CreateSelect(which, first.next, second.next) : nullptr};
 }
 
 /// Where a factor's tile is, or that of its transpose: in memory where its box lies inside the
@@ -181,8 +183,11 @@ void WholeEmitter::Product::emit() {
   const std::int64_t trips = tripCount();
   const std::int64_t slots = slotCount(trips);
   Value *memory = f_.scratch(slots * panelBytes_);
-  Value *slot = slots > 1 ? slotOf(slots, trips) : f_.index(0);
-  Value *panels = b_.CreateGEP(f_.i8, memory, b_.CreateMul(slot, f_.index(panelBytes_)));
+  Value *slot = slots > 1 ? slotOf(f_.trip(), slots, trips) : f_.index(0);
+  const auto panelsOf = [&](Value *of) {
+    return b_.CreateGEP(f_.i8, memory, b_.CreateMul(of, f_.index(panelBytes_)));
+  };
+  Value *panels = panelsOf(slot);
   std::optional<PlacedPanels> placed;
   if (mayHavePlacedPanels(trips)) placed = placedPanels();
   const auto copy = [&] {
@@ -197,6 +202,7 @@ void WholeEmitter::Product::emit() {
     copy();
   if (trips > 1) return multiplyRun(trips, panels, placed, sums());
   DotOperand b = dotPanelsAt(b_, shape_, f_.unit, panels);
+  if (slots > 1) b.next = panelsOf(nextSlot(slots));
   if (placed) b = either(placed->areThere, placed->at, b);
   host::emitDot(b_, shape_, f_.unit, rowsFor(factor(0)), b, sums());
 }
@@ -255,14 +261,19 @@ std::int64_t WholeEmitter::Product::slotCount(std::int64_t trips) const {
 
 /// Trips that have no slot of their own share those of the last product. Where no block follows
 /// along x, few slots stay in the nearer caches.
-Value *WholeEmitter::Product::slotOf(std::int64_t slots, std::int64_t trips) {
-  Value *trip = f_.trip();
+Value *WholeEmitter::Product::slotOf(Value *trip, std::int64_t slots, std::int64_t trips) {
   Value *shared = b_.CreateURem(trip, f_.index(trips));
   if (slots == trips) return shared;
   Value *isAlone = b_.CreateICmpEQ(f_.gridExtent(0), llvm::ConstantInt::get(f_.i32, 1));
   Value *own = b_.CreateSelect(b_.CreateICmpULT(trip, f_.index(slots)), trip,
                                b_.CreateAdd(f_.index(slots - trips), shared));
   return b_.CreateSelect(isAlone, shared, own);
+}
+
+/// Behind the last trip that of the next block's first.
+Value *WholeEmitter::Product::nextSlot(std::int64_t slots) {
+  Value *next = b_.CreateAdd(f_.trip(), f_.index(1));
+  return slotOf(b_.CreateSelect(f_.isLastTrip(), f_.index(0), next), slots, 1);
 }
 
 /// Where a box begins tells what it is: nothing writes it, and its view is the same in all blocks.
@@ -366,6 +377,8 @@ WholeEmitter::Product::PlacedPanels WholeEmitter::Product::placedPanels() {
   PlacedPanels placed{.at = matrixAt(b, box.address)};
   placed.at.columnStride = f_.index(1);
   const std::int64_t elementBytes = scratchElementBytes(f_.type(op_.operand(1)));
+  placed.at.next = b_.CreateGEP(
+      f_.i8, box.address, b_.CreateMul(placed.at.rowStride, f_.index(shape_.k * elementBytes)));
   Value *mayBe =
       b_.CreateICmpULE(placed.at.rowStride, f_.index(kNearRowBytes / elementBytes)); // not negative
   if (step_.product.keepsPanels)
