@@ -186,6 +186,29 @@ scalar store
 )");
 }
 
+TEST_CASE("a product is added to what a loop carries where that is, if only the sums need it") {
+  // As in attention: %m scales what %acc has.
+  const auto planned = [](const std::string &body) {
+    const std::string text =
+        planOf("  %zero = constant 0 : i32\n  %one = constant 1 : i32\n  %four = constant 4 : i32\n"
+               "  %a = constant 1 : f32[16x16]\n  %c = constant 1 : f32[16]\n"
+               "  %r, %q = for %zero, %four, %one, %a, %c (%k: i32, %acc: f32[16x16], %m: f32[16]) "
+               "{\n    %e = div %c, %m : f32[16]\n    %er = reshape %e : f32[16x1]\n"
+               "    %eb = broadcast %er : f32[16x16]\n" +
+               body +
+               "    %d = dot %a, %a, %h : f32[16x16]\n    %n = mul %m, %e : f32[16]\n"
+               "    yield %d, %n\n  } : f32[16x16], f32[16]\n  %v = reshape %r : f32[256]\n"
+               "  %w = reduce %v : f32\n  store %y, %w\n");
+    const size_t first = text.find("for\n") + 4;
+    return text.substr(first, text.find("end\n", first) - first);
+  };
+  const std::string inPlace = "  nest 16: keep div\n  nest 16x16: keep mul\n  whole dot\n";
+  CHECK(planned("    %h = mul %acc, %eb : f32[16x16]\n") == inPlace + "  nest 16: keep mul\n");
+  // Where the old sums are needed besides, the new ones are carried on by a copy, and no other.
+  CHECK(planned("    %g = add %acc, %eb : f32[16x16]\n    %h = mul %g, %acc : f32[16x16]\n") ==
+        inPlace + "  nest 16: keep mul\n  nest 16x16: keep dot\n");
+}
+
 TEST_CASE("a product says what it reads by itself, keeps, and adds up") {
   const auto planned = [](const std::string &rows, const std::string &columns) {
     const ir::Kernel kernel = testing::parsedKernel(

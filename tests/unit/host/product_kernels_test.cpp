@@ -106,6 +106,29 @@ TEST_CASE("what a loop has made of zeros is added to, and not begun anew") {
                 "  %e = dot %x, %y, %d : f32[16x16]\n  view.store %c, %e, %0, %0\n");
 }
 
+TEST_CASE("sums that a loop scales and carries on") {
+  const auto compareBody = [](const std::string &body, const std::string &yielded) {
+    compareKernel(
+        std::string(kX) + kY +
+        "  %n = constant -1 : f32[16x16]\n"
+        "  %s, %w = for %0, %4, %1, %y, %x (%t: i64, %v: f32[16x16], %u: f32[16x16]) {\n" +
+        body + "    %d = dot %x, %y, %h : f32[16x16]\n    yield " + yielded +
+        "\n  } : f32[16x16], f32[16x16]\n"
+        "  %e = sub %s, %w : f32[16x16]\n  view.store %c, %e, %0, %0\n");
+  };
+  const std::string scaled = "    %h = mul %v, %n : f32[16x16]\n";
+  compareBody(scaled, "%d, %u");
+  compareBody(scaled, "%d, %d");
+  compareBody(scaled, "%u, %d");
+  compareBody(scaled, "%d, %v");
+  compareBody(scaled + "    %p = add %u, %v : f32[16x16]\n", "%d, %p");
+  compareBody("    %h = flip %v [axis = 0] : f32[16x16]\n", "%d, %u");
+  compareBody("    %f = flip %v [axis = 1] : f32[16x16]\n    %h = add %f, %n : f32[16x16]\n",
+              "%d, %u");
+  compareBody("    %f = flip %v [axis = 1] : f32[16x16]\n    %h = add %f, %v : f32[16x16]\n",
+              "%d, %u");
+}
+
 TEST_CASE("several matrices of a tile are several trips deep alike") {
   compareKernel("  %zb = constant 0 : f32[2x16x16]\n"
                 "  %s = for %0, %4, %1, %zb (%t: i64, %v: f32[2x16x16]) {\n"

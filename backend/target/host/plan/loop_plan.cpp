@@ -98,8 +98,9 @@ public:
 private:
   /// A value's level is the last step that must be over before it can be computed.
   struct BlockState : BlockSteps {
-    std::int32_t open = 0;      // the number of the nest that roots may join; 0: none
-    std::int32_t lastStore = 0; // the last step that stores
+    std::int32_t open = 0;           // the number of the nest that roots may join; 0: none
+    std::int32_t lastStore = 0;      // the last step that stores
+    llvm::ArrayRef<ValueId> targets; // of the block's yield
   };
 
   void close() { state_->open = 0; }
@@ -174,8 +175,21 @@ private:
     }
   }
 
+  /// The buffer of a tile that the body carries, if the accumulator is computed from it element by
+  /// element, and nothing else uses it: nobody reads there any more what was carried.
+  BufferId carriedBuffer(ValueId accumulator) const {
+    const ir::Op *made = kernel_.definition(accumulator);
+    if (!made || uses_[accumulator.index()] != 1 || !keepsIndices(*made)) return {};
+    for (const ValueId target : state_->targets)
+      if (uses_[target.index()] == 1 && llvm::is_contained(made->operands, target) &&
+          kernel_.type(target) == kernel_.type(accumulator))
+        return plan_.bufferOf[target.index()];
+    return {};
+  }
+
   /// A product adds to its result's buffer in place. Where the accumulator has a buffer that nobody
-  /// else reads any more, that is the one; else its elements are brought into a new one first.
+  /// else reads any more, that is the one; else its elements are brought into the one that they
+  /// are computed from, or into a new one.
   void planAccumulator(const ir::Op &op) {
     const ValueId accumulator = op.operand(2), result = op.result();
     const bool isOurs = uses_[accumulator.index()] == 1 && state_->local.contains(accumulator);
@@ -183,6 +197,7 @@ private:
       plan_.bufferOf[result.index()] = plan_.bufferOf[accumulator.index()];
       return;
     }
+    plan_.bufferOf[result.index()] = carriedBuffer(accumulator);
     giveBuffer(result);
     addRoot(
         kernel_.type(result).shape(),
@@ -269,6 +284,11 @@ private:
       const BufferId target = plan_.bufferOf[targets[i].index()];
       if (!isTile(kernel_, values[i]) || plan_.bufferOf[values[i].index()] == target) continue;
       Move move{values[i], target, target, {}};
+      if (plan_.isKept(values[i])) {
+        move.sources.insert(plan_.bufferOf[values[i].index()]);
+        moves.push_back(std::move(move));
+        continue;
+      }
       forEachInline(kernel_, plan_, values[i], [&](ValueId value, const ir::Op *op) {
         if (!isTile(kernel_, value)) return;
         if (plan_.isKept(value)) move.sources.insert(plan_.bufferOf[value.index()]);
@@ -335,6 +355,7 @@ private:
 
   void planBlock(const ir::Block &block, llvm::ArrayRef<ValueId> targets) {
     BlockState state;
+    state.targets = targets;
     BlockState *outer = std::exchange(state_, &state);
     state.local.insert(block.arguments.begin(), block.arguments.end());
     for (const auto &op : block.ops) {

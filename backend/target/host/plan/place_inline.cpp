@@ -79,7 +79,9 @@ void InlinePlacement::noteUses(const Step &step, std::int32_t number) {
       }
     return;
   }
-  for (size_t i = 0; i < step.op->operands.size(); ++i) {
+  // A product's accumulator is in its result's buffer: the nest that brings it there uses it.
+  const size_t used = step.op->kind == OpKind::Dot ? 2 : step.op->operands.size();
+  for (size_t i = 0; i < used; ++i) {
     noteUse(step.op->operand(i), number, takesBuffer(kernel_, *step.op, i));
     points_.pullInto(nest, 1, step.op->operand(i));
   }
