@@ -2,6 +2,7 @@
 
 #include "backend/support/check.h"
 #include "backend/target/amdgpu/byte_permutes.h"
+#include "backend/target/amdgpu/carried_bytes.h"
 #include "backend/target/amdgpu/handed_on.h"
 #include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/loop_waits.h"
@@ -50,6 +51,7 @@ Result<std::string> generateCode(llvm::Module &module, llvm::TargetMachine &mach
   keepSignsOfZero(module, machine);
   splitUniformPairs(module, machine);
   permuteBytes(module);
+  carryBytesInWords(module);
   permuteSwappedHalves(module);
   // Both halves of a warp have what the other has: read ahead, that would be too much.
   if (generation != kLargeFragments) orderProducts(module);
