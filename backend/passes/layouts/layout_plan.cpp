@@ -229,9 +229,12 @@ private:
     return vectorOf(access, option.layout) * access.bits >= std::min(own * access.bits, kWord);
   }
 
+  /// What the other end has, or will ask for first where it is not decided yet.
   std::optional<LayoutCandidate> imageOf(const Edge &edge, size_t cluster) const {
-    const auto &other = chosen_[otherEnd(edge, cluster)];
-    if (!other) return std::nullopt;
+    const size_t end = otherEnd(edge, cluster);
+    const auto &candidates = graph_.clusters[end].candidates;
+    if (!chosen_[end] && candidates.empty()) return std::nullopt;
+    const LayoutCandidate *const other = chosen_[end] ? &*chosen_[end] : &candidates.front();
     auto image = edge.to == cluster ? carriedForward(edge, other->layout)
                                     : carriedBackward(edge, other->layout);
     if (!image) return std::nullopt;

@@ -143,6 +143,26 @@ TEST_CASE("bytes that are staged in registers stay four to a register") {
   }
 }
 
+namespace {
+
+void forWeights(const std::string &machine, const auto &check) {
+  for (const bench::Product &product : bench::productsFor(*machine::findMachine(machine))) {
+    if (product.kind != "weights") continue;
+    CAPTURE(product.name);
+    CAPTURE(machine);
+    check(product.type, bench::measure(product.record(), targetOf(machine)));
+  }
+}
+
+} // namespace
+
+TEST_CASE("weights are loaded as wide as they are wherever they are computed") {
+  // 8-bit floats by 4 bytes, from 16 rows, as their conversion in 32 bits would have it.
+  forWeights("gfx1100", [](const std::string &, const bench::Quality &quality) {
+    CHECK(quality.instructions.widths.at(InstructionClass::GlobalLoad).count(4) == 0);
+  });
+}
+
 TEST_CASE("what attention computes of a thread's index is not kept across its loops" *
           doctest::test_suite("toolkit")) {
   // Where it was, 65 instructions accessed spilled registers on sm_90a, and 18 on sm_120a.
