@@ -96,6 +96,9 @@ public:
   /// layout.apply(Dim::Register, r). In bytes, say, if `unit` is those of an element, a
   /// power of two.
   llvm::Value *threadPart(const layout::LinearLayout &layout, std::int64_t unit = 1);
+  /// The same for an address in a slot. Where a trip has no registers to spare, what an address
+  /// makes of it does not stay in one from trip to trip.
+  llvm::Value *slotPart(const layout::LinearLayout &layout, std::int64_t unit);
   /// An element's index along an axis, i32.
   llvm::Value *coordinate(const layout::LinearLayout &layout, std::size_t r, std::int32_t axis);
   /// The index as the thread's part (null: 0) and the register's, whose sum it is.
@@ -265,6 +268,8 @@ private:
     MemoryOrder::Pending pending; // before it
     SharedMemory::AllReaders before, after;
     std::vector<AssumedMeeting> assumed = {};
+    llvm::BasicBlock *crowdedTrip = nullptr; // where one begins that has no registers to spare
+    std::map<llvm::Value *, llvm::Value *> parts = {}; // of addresses in slots: this trip's
   };
   std::vector<LoopFrame> loops_;
   bool renewsThread_ = false; // behind the loop that comes next

@@ -1,6 +1,7 @@
 #include "backend/lower/lower.h"
 
 #include "backend/analysis/effects.h"
+#include "backend/analysis/full_registers.h"
 #include "backend/analysis/ring_copies.h"
 #include "backend/ir/products.h"
 #include "backend/lower/demand_order.h"
@@ -277,31 +278,6 @@ std::set<const ir::Op *> madeForCopies(const ir::Block &block) {
   return found;
 }
 
-/// Whether a value is computed from a product's sums, behind the head of a loop.
-bool isOfProduct(const ir::Kernel &kernel, ir::ValueId value) {
-  llvm::SmallVector<ir::ValueId> open{value};
-  std::set<ir::ValueId> seen;
-  while (!open.empty()) {
-    const ir::ValueId next = open.pop_back_val();
-    const ir::Op *made = kernel.definition(next);
-    if (made == nullptr || !seen.insert(next).second) continue;
-    if (ir::isProduct(*made)) return true;
-    llvm::append_range(open, made->operands);
-  }
-  return false;
-}
-
-/// Whether sums of one product in it are another's operand, as in attention: with both sums, and
-/// the operand, there are no registers to spare.
-bool fillsRegisters(const ir::Kernel &kernel, const ir::Op &loop) {
-  bool does = false;
-  ir::walk(loop.regions[0], [&](const ir::Op &op) {
-    does |= ir::isProduct(op) && ir::isOnUnit(op) &&
-            (isOfProduct(kernel, op.operand(0)) || isOfProduct(kernel, op.operand(1)));
-  });
-  return does;
-}
-
 } // namespace
 
 void Emitter::setThread(Value *index) {
@@ -333,6 +309,19 @@ void Emitter::renewThread() {
   b.SetInsertPoint(behind);
 }
 
+/// What is made of it is made in each trip again.
+Value *Emitter::slotPart(const layout::LinearLayout &layout, std::int64_t unit) {
+  Value *const part = threadPart(layout, unit);
+  const auto crowded =
+      llvm::find_if(loops_, [](const LoopFrame &frame) { return frame.crowdedTrip != nullptr; });
+  if (crowded == loops_.end()) return part;
+  const auto [found, isNew] = crowded->parts.try_emplace(part);
+  if (!isNew) return found->second;
+  const llvm::IRBuilderBase::InsertPointGuard guard(b);
+  b.SetInsertPoint(crowded->crowdedTrip, crowded->crowdedTrip->getFirstInsertionPt());
+  return found->second = renewed(part);
+}
+
 /// A loop's index for code that is hardly run: LLVM would keep numbers in step with it for that.
 Value *Emitter::renewedIndex(Value *index) {
   if (auto *wide = llvm::dyn_cast<llvm::ZExtInst>(index); wide && wide->getSrcTy()->isIntegerTy(32))
@@ -345,7 +334,9 @@ Value *Emitter::renewedIndex(Value *index) {
 void Emitter::emitTrunk(const ir::Block &block) {
   for (const auto &op : block.ops) {
     if (op->kind == OpKind::Yield) break;
-    renewsThread_ = op->kind == OpKind::For && fillsRegisters(kernel, *op);
+    renewsThread_ =
+        op->kind == OpKind::For && (analysis::multipliesSums(kernel, *op) ||
+                                    analysis::computesFromRegisters(kernel, *op, words.machine()));
     emitInBlock(*op);
   }
 }

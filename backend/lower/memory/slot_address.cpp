@@ -15,7 +15,7 @@ Value *slotAddress(Emitter &e, Value *base, const layout::LinearLayout &offsets,
   const Bits ofThreads =
       layout::unionOf(offsets.columns(Dim::Lane)) | layout::unionOf(offsets.columns(Dim::Warp));
   const auto mixed = static_cast<std::int64_t>(constant & ofThreads);
-  Value *const ofThread = e.b.CreateXor(e.threadPart(offsets, bytes), e.i32(mixed * bytes));
+  Value *const ofThread = e.b.CreateXor(e.slotPart(offsets, bytes), e.i32(mixed * bytes));
   const auto behind = [&](Value *from, Value *distance) {
     return e.b.CreateGEP(e.b.getInt8Ty(), from, distance);
   };

@@ -1,3 +1,4 @@
+#include "backend/analysis/full_registers.h"
 #include "backend/analysis/loads_if.h"
 #include "backend/lower/emitter.h"
 #include "backend/lower/memory/ring_turn.h"
@@ -184,6 +185,8 @@ void Emitter::emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Reg
   addIncoming(carried, {.from = before, .values = values.vec()});
   if (whole_) whole_->enter(before, trip);
   definePhis(*this, carriedArguments, carried);
+  if (loops_.size() == 1 && analysis::computesFromRegisters(kernel, op, words.machine()))
+    loops_.back().crowdedTrip = loop;
   Value *now = index;
   for (std::int64_t i = 0; i < trips.together; ++i) {
     define(body.arguments[0], {countsIn32Bits(op) ? widened(now) : now});

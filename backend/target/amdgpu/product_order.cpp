@@ -6,6 +6,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/Support/AMDGPUAddrSpace.h"
@@ -53,6 +54,13 @@ Kind kindOf(const Instruction &instruction) {
   return Kind::Other;
 }
 
+/// An assembly of nothing, which makes another number of one (lower, Emitter::renewed).
+bool isRenewed(const Instruction &instruction) {
+  const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  const auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+  return text && !text->hasSideEffects() && text->getAsmString().empty();
+}
+
 using Instructions = llvm::SmallVector<Instruction *, 16>;
 
 /// What stands between two meetings, in order.
@@ -87,7 +95,7 @@ private:
     if (kind == Kind::Read || kind == Kind::Product) mayMove_ &= part.stores.empty() && !isOrdered_;
     switch (kind) {
     case Kind::Other:
-      isOrdered_ |= instruction.mayHaveSideEffects() &&
+      isOrdered_ |= instruction.mayHaveSideEffects() && !isRenewed(instruction) &&
                     !(part.reads.empty() && part.loads.empty() && part.products.empty());
       return;
     case Kind::Meeting:
@@ -130,7 +138,7 @@ private:
       return true;
     }
     if (made->getParent() != block_ || kindOf(*made) == Kind::Product) return false;
-    mayMove_ &= !made->mayReadOrWriteMemory() && !made->mayHaveSideEffects();
+    mayMove_ &= isRenewed(*made) || (!made->mayReadOrWriteMemory() && !made->mayHaveSideEffects());
     bool wantsReads = false;
     for (llvm::Value *operand : made->operands()) wantsReads |= want(operand);
     return wantsReads;
@@ -240,6 +248,16 @@ bool isSummedUp(const Instruction &made) {
   });
 }
 
+/// Whether factors are computed by so much that LLVM's scheduler has to count registers: that in
+/// front of products which it may not move it computes for all of them, side by side.
+bool computesMuch(const llvm::BasicBlock &block) {
+  // 64 of a thread's bytes or halves of bytes to bf16 take 450 to 600, 8-bit floats 1200.
+  constexpr std::ptrdiff_t kMuch = 1024;
+  return llvm::count_if(block, [](const Instruction &instruction) {
+           return llvm::isa<llvm::BinaryOperator, llvm::CmpInst, llvm::SelectInst>(instruction);
+         }) > kMuch;
+}
+
 /// Whether there is enough to be ordered, reads are few, not of single elements, and sums are
 /// summed up alone: where more is done with them, registers are few, and LLVM counts them.
 bool isWorthIt(const std::vector<Part> &parts) {
@@ -311,7 +329,7 @@ void orderProducts(llvm::Module &module) {
         continue;
       }
       auto parts = PartReader().read(block);
-      if (parts && isWorthIt(*parts)) arrange(block, *std::move(parts));
+      if (parts && isWorthIt(*parts) && !computesMuch(block)) arrange(block, *std::move(parts));
     }
 }
 

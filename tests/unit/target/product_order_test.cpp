@@ -138,6 +138,33 @@ TEST_CASE("a few products, or many reads, are left to LLVM") {
   CHECK(many.groups == "");
 }
 
+TEST_CASE("products whose factors are computed by much arithmetic are left to LLVM") {
+  const auto groupsWith = [](int additions) {
+    std::string text = std::string(kMeeting) + "  %n0 = add i32 %i, 1\n";
+    for (int i = 1; i < additions; ++i)
+      text += "  %n" + std::to_string(i) + " = add i32 %n" + std::to_string(i - 1) + ", 1\n";
+    return orderOf(text + products(0, 8, "x") + read("y", 16) + product("last", "y", "p7")).groups;
+  };
+  CHECK(groupsWith(1000) == "PPPPRPPPPP");
+  CHECK(groupsWith(1030) == "");
+}
+
+TEST_CASE("a place that is made of a renewed number is a place") {
+  const std::string renewed = "  %k = call i32 asm \"\", \"=v,0\"(i32 %i)\n"
+                              "  %at = getelementptr i8, ptr addrspace(3) %s, i32 %k\n"
+                              "  %y = load <4 x half>, ptr addrspace(3) %at\n";
+  const auto groupsOf = [](const std::string &reads) {
+    return orderOf(kMeeting + products(0, 8, "x") + reads + product("last", "y", "p7")).groups;
+  };
+  CHECK(groupsOf(renewed) == "PPPPRPPPPP");
+  const auto with = [&](const char *what, const char *other) {
+    std::string text = renewed;
+    return text.replace(text.find(what), std::string(what).size(), other);
+  };
+  CHECK(groupsOf(with("asm", "asm sideeffect")) == "");
+  CHECK(groupsOf(with("asm \"\"", "asm \"v_mov_b32 $0, $1\"")) == "");
+}
+
 TEST_CASE("what is loaded from global memory, or ordered on the way, stays where it is") {
   const std::string load = "  %l = load <4 x half>, ptr addrspace(1) %g\n";
   const std::string fence = "  fence acquire\n";
