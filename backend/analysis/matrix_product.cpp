@@ -237,6 +237,16 @@ OperandAxes axesOfOperand(const ir::Kernel &kernel, const ir::Op &dot, std::size
   return axes;
 }
 
+/// Whether an access has fragments of several pieces rather than of several steps, so that no
+/// step's are there while another is multiplied: where each instruction's sums are added to full
+/// ones, both sums, addresses of copies and fragments are more than a thread's registers. Where
+/// other warps copy they are not.
+bool readsStepByStep(const ir::Kernel &kernel, const ir::Op &dot,
+                     const machine::MmaInstruction &unit) {
+  return dot.kind == ir::OpKind::Dot && ir::rolesOf(kernel) == nullptr &&
+         instructionsTogether(kernel, dot, unit) == 1;
+}
+
 /// Builds FragmentReads.
 class ReadBuilder {
 public:
@@ -244,7 +254,8 @@ public:
               const DepthCount &depth, const LinearLayout &sums)
       : unit_(depth.unit), sums_(sums), axes_(axesOfOperand(kernel, dot, operand)),
         fragment_(fragmentOf(unit_, axes_.fragment)), depthBits_(depth.bits),
-        rank_(kernel.type(dot.operand(operand)).rank()) {
+        rank_(kernel.type(dot.operand(operand)).rank()),
+        hasPiecesFirst_(readsStepByStep(kernel, dot, unit_)) {
     layout::Sides sides = layout::tileSides(kernel.type(dot.operand(operand)).shape().extents());
     sides[static_cast<std::size_t>(axes_.depth)].bits = bitsOfTile();
     like_ = LinearLayout({}, sides, {});
@@ -263,13 +274,17 @@ public:
       if (depth == 0 && positionsOf(column) != 0) continue; // within an element of the tile
       reads_.ofFragment.push_back(addRegister(placed(column, depthOf), depth));
     }
-    for (std::int32_t bit = own; bit < all; ++bit) {
-      const Bits depth = Bits{1} << depthOf(bit) >> axes_.bitsTogether;
-      reads_.ofSteps.push_back(addRegister(atDepth(depth), depth));
-    }
+    const auto addSteps = [&] {
+      for (std::int32_t bit = own; bit < all; ++bit) {
+        const Bits depth = Bits{1} << depthOf(bit) >> axes_.bitsTogether;
+        reads_.ofSteps.push_back(addRegister(atDepth(depth), depth));
+      }
+    };
+    if (!hasPiecesFirst_) addSteps();
     for (const Bits column :
          sums_.columns(Dim::Register).drop_front(static_cast<std::size_t>(firstOfPieces)))
       reads_.ofPieces.push_back(addRegister(ofSum(column), std::nullopt));
+    if (hasPiecesFirst_) addSteps();
     llvm::SmallVector<Bits, 16> lanes, warps, laneDepths;
     for (const Bits column : fragment_.columns(Dim::Lane)) {
       lanes.push_back(placed(column, depthOf));
@@ -348,6 +363,7 @@ private:
   OperandAxes axes_;
   LinearLayout fragment_, like_;
   std::int32_t depthBits_, rank_;
+  bool hasPiecesFirst_;
   Columns registers_, depths_;
   FragmentReads reads_;
 };

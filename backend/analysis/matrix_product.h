@@ -60,7 +60,8 @@ SumBits sumBitsOf(const ir::Kernel &kernel, const ir::Op &dot, const machine::Mm
 /// What each thread reads of an operand.
 struct FragmentReads {
   /// From register, lane, warp to the operand's coordinates, as many of k as asked for. Registers
-  /// count a fragment's elements, the steps along k, and the pieces, as far as these differ.
+  /// count a fragment's elements, the steps along k, and the pieces, as far as these differ; the
+  /// pieces before the steps where registers are few.
   layout::LinearLayout places;
   layout::Bits first = 0;                        ///< Moved (xor) by this: of a part of a slot.
   llvm::SmallVector<std::int32_t, 8> ofFragment; ///< Of each bit: that of places' registers.

@@ -174,6 +174,17 @@ TEST_CASE("a product of weights spills next to nothing where they are loaded int
     });
 }
 
+TEST_CASE("sums that are added to full ones leave registers for fragments of one step" *
+          doctest::test_suite("toolkit")) {
+  // Of both steps at once, 128 bytes were spilled.
+  for (const bench::Product &product : bench::productsFor(*machine::findMachine("sm_89"))) {
+    if (product.name != "gemm_f8e4m3fn_128x256x64_abt") continue;
+    const bench::Quality quality = bench::measure(product.record(), targetOf("sm_89"));
+    if (!quality.image) MESSAGE("SKIP: spills are not known, for no assembler is found");
+    CHECK(quality.resources.spilledBytes <= 32);
+  }
+}
+
 TEST_CASE("what attention computes of a thread's index is not kept across its loops" *
           doctest::test_suite("toolkit")) {
   // Where it was, 65 instructions accessed spilled registers on sm_90a, and 18 on sm_120a.
