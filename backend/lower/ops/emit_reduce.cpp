@@ -177,19 +177,28 @@ private:
     return fetchFromWarps(e_, values, warps);
   }
 
+  /// As many registers at a time as have room for what is fetched for them.
   void foldWarps(llvm::ArrayRef<std::size_t> run) {
-    const std::size_t components = states_[live_[0]].size();
-    std::vector<std::vector<Registers>> fetched; // per component, per live register, per warp
-    for (std::size_t c = 0; c < components; ++c) {
+    constexpr std::size_t kMostFetched = 128;
+    const std::size_t fetchedForEach = states_[live_[0]].size() << run.size();
+    const std::size_t most = std::max<std::size_t>(kMostFetched / fetchedForEach, 1);
+    for (llvm::ArrayRef<std::size_t> rest = live_; !rest.empty();
+         rest = rest.drop_front(std::min(most, rest.size())))
+      foldWarps(run, rest.take_front(most));
+  }
+
+  void foldWarps(llvm::ArrayRef<std::size_t> run, llvm::ArrayRef<std::size_t> registers) {
+    std::vector<std::vector<Registers>> fetched; // per component, per register, per warp
+    for (std::size_t c = 0; c < states_[registers[0]].size(); ++c) {
       Registers values;
-      for (const std::size_t r : live_) values.push_back(states_[r][c]);
+      for (const std::size_t r : registers) values.push_back(states_[r][c]);
       fetched.push_back(fetch(values, run));
     }
-    for (std::size_t i = 0; i < live_.size(); ++i) {
+    for (std::size_t i = 0; i < registers.size(); ++i) {
       std::vector<Combined> parts(std::size_t{1} << run.size());
       for (std::size_t w = 0; w < parts.size(); ++w)
         for (const auto &component : fetched) parts[w].push_back(component[i][w]);
-      states_[live_[i]] = foldTree(std::move(parts), run, live_[i]);
+      states_[registers[i]] = foldTree(std::move(parts), run, registers[i]);
     }
   }
 
