@@ -102,6 +102,7 @@ struct e8m0 {
   /// Zero gives 2^-127; NaN and what is below zero give NaN.
   explicit constexpr e8m0(const double &value) : e8m0(from_double(detail::double_bits(value))) {}
   explicit constexpr e8m0(const float &value) : e8m0(from_double(detail::double_bits(value))) {}
+  explicit constexpr e8m0(int value) : e8m0(static_cast<double>(value)) {}
   explicit constexpr operator double() const { return std::bit_cast<double>(as_double()); }
   explicit constexpr operator float() const {
     return std::bit_cast<float>(detail::encode(detail::binary32, as_double()));

@@ -127,6 +127,7 @@ TEST_CASE("a scale is the nearest power of two, and has neither sign nor zero") 
     }
   }
   CHECK(e8m0(0.0).bits == 0);
+  CHECK(e8m0(4).bits == e8m0(4.0).bits);
   CHECK(e8m0(-0.0).bits == 0);
   CHECK(e8m0(-4.0).bits == 255);
   CHECK(e8m0(1e300).bits == 254);
