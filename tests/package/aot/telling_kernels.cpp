@@ -4,8 +4,11 @@
 
 using namespace imbrex::aot_kernels;
 
-IMBREX_KERNEL(told, told{});
-IMBREX_KERNEL(shown, shown{});
+// On one line, as a macro makes them.
+#define IMBREX_BOTH(one, other)                                                                    \
+  IMBREX_KERNEL(one, one{});                                                                       \
+  IMBREX_KERNEL(other, other{})
+IMBREX_BOTH(told, shown);
 IMBREX_KERNEL(flooding, flooding{});
 // telling.json says that numbers from 10 on are printed.
 IMBREX_KERNEL(counted, counted<false>{});

@@ -41,10 +41,11 @@ library_trace trace_for_library(const K &kernel, const trace_options &options = 
 /// IMBREX_KERNEL(gemm, matmul<bf16, 128, 256, 64>{}, {.warps = 8});
 ///
 /// A functor or a lambda, and how it is traced (trace_options) if that is to be said. It becomes
-/// the function `gemm` of the library's namespace. A launch brings the grid, unless the functor
-/// computes it (imbrex/blocks.hpp).
+/// the function `gemm` of the library's namespace. A line may have several, as one that a macro
+/// makes. A launch brings the grid, unless the functor computes it (imbrex/blocks.hpp).
 #define IMBREX_KERNEL(kernel_name, ...)                                                            \
-  [[maybe_unused]] static const int IMBREX_DETAIL_JOINED(imbrex_kernel_, __LINE__) =               \
+  [[maybe_unused]] static const int IMBREX_DETAIL_JOINED(imbrex_kernel_##kernel_name##_,           \
+                                                         __LINE__) =                               \
       ::imbrex::detail::add_to_library(                                                            \
           {#kernel_name, nullptr, ::imbrex::detail::location::current(),                           \
            [] { return ::imbrex::detail::trace_for_library(__VA_ARGS__); }})
@@ -54,7 +55,8 @@ library_trace trace_for_library(const K &kernel, const trace_options &options = 
 /// Another functor for the kernel `gemm`, of the same parameters: what launches run for which a row
 /// of the library's tuning table names the configuration `wide`.
 #define IMBREX_KERNEL_CONFIG(kernel_name, config_name, ...)                                        \
-  [[maybe_unused]] static const int IMBREX_DETAIL_JOINED(imbrex_kernel_, __LINE__) =               \
+  [[maybe_unused]] static const int IMBREX_DETAIL_JOINED(                                          \
+      imbrex_kernel_##kernel_name##_##config_name##_, __LINE__) =                                  \
       ::imbrex::detail::add_to_library(                                                            \
           {#kernel_name, #config_name, ::imbrex::detail::location::current(),                      \
            [] { return ::imbrex::detail::trace_for_library(__VA_ARGS__); }})
