@@ -57,6 +57,8 @@ auto refuse_to_print(Result &result) -> decltype(auto) {
 /// Print the text and the tiles to standard output, one line per block.
 template <operand... Xs>
 void device_print(const detail::located_text &text, const Xs &...xs) {
+  static_assert((element<detail::element_t<Xs>> && ...),
+                "imbrex: device_print shows numbers, and no pointers; load what they point to");
   const std::array<detail::value, sizeof...(Xs)> values{detail::record_value(xs, text.where)...};
   detail::record_effect("print", values, {{"text", text.text}}, text.where);
 }

@@ -12,6 +12,14 @@ enum class sorted { ascending, descending };
 
 namespace detail {
 
+/// Instantiated where it is called, as it is `auto`, so that the caller's line is named.
+template <class K>
+constexpr auto check_key() {
+  static_assert(element<element_t<K>> && !narrow_element<element_t<K>>,
+                "imbrex: what is sorted by are bools, integers or floats of 16 bits and more; cast "
+                "f8, f4 and e8m0 tiles first");
+}
+
 template <int Axis, class Shape, class... T>
 std::array<value, sizeof...(T)> record_sort(const std::array<value, sizeof...(T)> &xs, sorted how,
                                             location where) {
@@ -49,6 +57,7 @@ template <int Axis = -1, operand X>
 auto sort(const X &x, sorted how = sorted::ascending,
           detail::location where = detail::location::current()) {
   using namespace detail;
+  check_key<X>();
   using T = element_t<X>;
   using Shape = shape_of<X>;
   return tile_t<T, Shape>(
@@ -61,6 +70,7 @@ template <int Axis = -1, operand K, operand V>
 auto sort_by_key(const K &keys, const V &values, sorted how = sorted::ascending,
                  detail::location where = detail::location::current()) {
   using namespace detail;
+  check_key<K>();
   using Shape = shape_of<K>;
   static_assert(std::same_as<Shape, shape_of<V>>, "imbrex: keys and values have one shape");
   const std::array<value, 2> operands{record_value(keys, where), record_value(values, where)};
