@@ -204,7 +204,7 @@ public:
     };
     for (const auto &[number, pointee] : llvm::enumerate(table.pointees))
       addPointer(numbered(name, number), pointee);
-    addPointer("no pointer of " + name, {.bytes = 0});
+    addPointer("an array of " + name, {.bytes = 0});
     const auto begin = reinterpret_cast<std::uintptr_t>(addresses.data());
     launch.arguments.push_back(begin);
     launch.regions.push_back({.name = "the table " + name,

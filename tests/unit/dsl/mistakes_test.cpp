@@ -422,7 +422,8 @@ TEST_CASE("a combine that does more than compute is told") {
       },
       line,
       "'load' inside a combine, which may only compute\n"
-      "  hint: load and read variables (v.get()) before, store after");
+      "  hint: choose by where in place of IMBREX_IF; load and read variables (v.get()) before, "
+      "store after");
   told(
       [&](ptr<i32>) {
         var seen = scalar<i32>(0);
@@ -434,7 +435,8 @@ TEST_CASE("a combine that does more than compute is told") {
       },
       line,
       "'var.read' inside a combine, which may only compute\n"
-      "  hint: load and read variables (v.get()) before, store after");
+      "  hint: choose by where in place of IMBREX_IF; load and read variables (v.get()) before, "
+      "store after");
   told(
       [&](ptr<i32>) {
         line = __LINE__ + 1;

@@ -47,7 +47,7 @@ typedef enum imbrex_device { IMBREX_HOST = 0, IMBREX_CUDA = 1, IMBREX_HIP = 2 } 
    handles. */
 typedef struct imbrex_stream {
   int32_t device; /* an imbrex_device */
-  int32_t number; /* of the device, its driver's */
+  int32_t number; /* of the device, its driver's; of the host any */
   void *handle;
 } imbrex_stream;
 
@@ -131,7 +131,7 @@ int imbrex_stream_synchronise(const imbrex_stream *stream);
    that it was made on. */
 typedef struct imbrex_event {
   int32_t device; /* an imbrex_device */
-  int32_t number; /* of the device, its driver's */
+  int32_t number; /* of the device, its driver's; of the host any */
   void *handle;   /* the driver's: a CUevent or cudaEvent_t, a hipEvent_t; the host's our own */
 } imbrex_event;
 
