@@ -309,16 +309,15 @@ void Emitter::renewThread() {
   b.SetInsertPoint(behind);
 }
 
-/// What is made of it is made in each trip again.
+/// What is made of it is made in each trip again. Only the outermost loop is looked at.
 Value *Emitter::slotPart(const layout::LinearLayout &layout, std::int64_t unit) {
   Value *const part = threadPart(layout, unit);
-  const auto crowded =
-      llvm::find_if(loops_, [](const LoopFrame &frame) { return frame.crowdedTrip != nullptr; });
-  if (crowded == loops_.end()) return part;
-  const auto [found, isNew] = crowded->parts.try_emplace(part);
+  if (loops_.empty() || loops_.front().crowdedTrip == nullptr) return part;
+  LoopFrame &crowded = loops_.front();
+  const auto [found, isNew] = crowded.parts.try_emplace(part);
   if (!isNew) return found->second;
   const llvm::IRBuilderBase::InsertPointGuard guard(b);
-  b.SetInsertPoint(crowded->crowdedTrip, crowded->crowdedTrip->getFirstInsertionPt());
+  b.SetInsertPoint(crowded.crowdedTrip, crowded.crowdedTrip->getFirstInsertionPt());
   return found->second = renewed(part);
 }
 

@@ -43,6 +43,12 @@ std::int32_t registersOfThread(const Machine &machine, std::int32_t threads) {
   return std::min(machine.maxRegistersPerThread, machine.registersPerCore / threads);
 }
 
+bool canHaveTwice(const Machine &machine, std::int32_t threads) {
+  const std::int32_t twice = 2 * threads;
+  return twice <= machine.maxThreads &&
+         twice * registersOfThread(machine, threads) <= machine.registersPerCore;
+}
+
 std::string_view toText(OccupancyLimit limit) {
   switch (limit) {
   case OccupancyLimit::Warps: return "warps";

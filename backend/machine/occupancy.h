@@ -17,6 +17,9 @@ struct BlockDemand {
 /// How many 32-bit registers each thread of such a block can have; of no other block on the core.
 std::int32_t registersOfThread(const Machine &machine, std::int32_t threads);
 
+/// Whether one of twice as many threads can have as many registers for each.
+bool canHaveTwice(const Machine &machine, std::int32_t threads);
+
 /// What keeps more blocks from a core; the first in this order where several do.
 enum class OccupancyLimit : std::uint8_t { Warps, Blocks, Registers, SharedMemory };
 std::string_view toText(OccupancyLimit limit);

@@ -177,14 +177,17 @@ private:
     return fetchFromWarps(e_, values, warps);
   }
 
-  /// As many registers at a time as have room for what is fetched for them.
+  /// As many registers at a time as have room for what is fetched for them, which is read whole
+  /// before the first is folded: half of what most machines have is left for the rest.
   void foldWarps(llvm::ArrayRef<std::size_t> run) {
     constexpr std::size_t kMostFetched = 128;
     const std::size_t fetchedForEach = states_[live_[0]].size() << run.size();
     const std::size_t most = std::max<std::size_t>(kMostFetched / fetchedForEach, 1);
-    for (llvm::ArrayRef<std::size_t> rest = live_; !rest.empty();
-         rest = rest.drop_front(std::min(most, rest.size())))
-      foldWarps(run, rest.take_front(most));
+    for (llvm::ArrayRef<std::size_t> rest = live_; !rest.empty();) {
+      const auto round = rest.take_front(most);
+      rest = rest.drop_front(round.size());
+      foldWarps(run, round);
+    }
   }
 
   void foldWarps(llvm::ArrayRef<std::size_t> run, llvm::ArrayRef<std::size_t> registers) {

@@ -37,8 +37,10 @@ void checkSizes(const ir::Kernel &kernel, const PassContext &context) {
     if (needed <= limit.count) return false;
     const auto words = llvm::bit_floor(static_cast<std::uint64_t>(limit.count));
     const std::int64_t fitting = static_cast<std::int64_t>(words) * 32 / layouts::bitsHeld(type);
+    const bool hasMore = machine::canHaveTwice(context.machine, threads.count());
     context.diagnostics.report(Diag::TileTooLarge, op.where, kernel.name(), type, needed,
-                               threads.count(), limit.of, limit.count, fitting * threads.count());
+                               threads.count(), limit.of, limit.count, fitting * threads.count(),
+                               hasMore ? ", or let blocks have more warps, by `warps`" : "");
     return true;
   };
   bool isReported = false; // one will do: what is made of a tile is as large

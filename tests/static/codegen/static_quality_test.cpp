@@ -156,14 +156,7 @@ void forWeights(const std::string &machine, const auto &check) {
 
 } // namespace
 
-TEST_CASE("weights are loaded as wide as they are wherever they are computed") {
-  // 8-bit floats by 4 bytes, from 16 rows, as their conversion in 32 bits would have it.
-  forWeights("gfx1100", [](const std::string &, const bench::Quality &quality) {
-    CHECK(quality.instructions.widths.at(InstructionClass::GlobalLoad).count(4) == 0);
-  });
-}
-
-TEST_CASE("a product of weights spills next to nothing where they are loaded into registers") {
+TEST_CASE("weights are loaded as wide as they are, and in registers spill next to nothing") {
   // Registers; 51, 48 and 197 were on gfx1100, 49 and 38 on gfx1201 of i8 and f8.
   const std::map<std::string, std::map<std::string, int>> most{
       {"gfx1100", {{"i4", 6}, {"i8", 0}, {"f8", 16}}},
@@ -171,18 +164,25 @@ TEST_CASE("a product of weights spills next to nothing where they are loaded int
   for (const auto &[machine, ofWeights] : most)
     forWeights(machine, [&](const std::string &type, const bench::Quality &quality) {
       CHECK(quality.resources.spilledBytes <= 4 * ofWeights.at(type));
+      // Nor 8-bit floats by 4 bytes, from 16 rows, as their conversion in 32 bits would have it.
+      CHECK(quality.instructions.widths.at(InstructionClass::GlobalLoad).count(4) == 0);
     });
 }
 
 TEST_CASE("sums that are added to full ones leave registers for fragments of one step" *
           doctest::test_suite("toolkit")) {
-  // Of both steps at once, 128 bytes were spilled.
-  for (const bench::Product &product : bench::productsFor(*machine::findMachine("sm_89"))) {
-    if (product.name != "gemm_f8e4m3fn_128x256x64_abt") continue;
-    const bench::Quality quality = bench::measure(product.record(), targetOf("sm_89"));
+  // Of both steps at once, 128 bytes were spilled on sm_89. On sm_90a, where other warps copy, so
+  // they are read: step by step, 56 bytes would be.
+  const auto spilledBytes = [](const char *machine, std::string_view name) {
+    const auto products = bench::productsFor(*machine::findMachine(machine));
+    const auto product = llvm::find_if(products, [&](const auto &one) { return one.name == name; });
+    REQUIRE(product != products.end());
+    const bench::Quality quality = bench::measure(product->record(), targetOf(machine));
     if (!quality.image) MESSAGE("SKIP: spills are not known, for no assembler is found");
-    CHECK(quality.resources.spilledBytes <= 32);
-  }
+    return quality.resources.spilledBytes;
+  };
+  CHECK(spilledBytes("sm_89", "gemm_f8e4m3fn_128x256x64_abt") <= 32);
+  CHECK(spilledBytes("sm_90a", "gemm_f8e4m3fn_128x128x64_abt") <= 24);
 }
 
 TEST_CASE("what attention computes of a thread's index is not kept across its loops" *

@@ -284,17 +284,15 @@ private:
       const BufferId target = plan_.bufferOf[targets[i].index()];
       if (!isTile(kernel_, values[i]) || plan_.bufferOf[values[i].index()] == target) continue;
       Move move{values[i], target, target, {}};
-      if (plan_.isKept(values[i])) {
+      if (plan_.isKept(values[i]))
         move.sources.insert(plan_.bufferOf[values[i].index()]);
-        moves.push_back(std::move(move));
-        continue;
-      }
-      forEachInline(kernel_, plan_, values[i], [&](ValueId value, const ir::Op *op) {
-        if (!isTile(kernel_, value)) return;
-        if (plan_.isKept(value)) move.sources.insert(plan_.bufferOf[value.index()]);
-        const bool isPlain = !op || plan_.isKept(value) || keepsIndices(*op);
-        move.isElementwise &= isPlain || !readsKept(*op);
-      });
+      else
+        forEachInline(kernel_, plan_, values[i], [&](ValueId value, const ir::Op *op) {
+          if (!isTile(kernel_, value)) return;
+          if (plan_.isKept(value)) move.sources.insert(plan_.bufferOf[value.index()]);
+          const bool isPlain = !op || plan_.isKept(value) || keepsIndices(*op);
+          move.isElementwise &= isPlain || !readsKept(*op);
+        });
       moves.push_back(std::move(move));
     }
     std::ranges::stable_sort(moves, {}, [&](const Move &move) {
