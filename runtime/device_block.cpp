@@ -28,7 +28,7 @@ const gpu::SupportedGpu &gpuToCopy(const stream_ref &in, std::string_view direct
 } // namespace
 
 memory_number memory_number::next() {
-  static constinit std::atomic<std::uint64_t> last = 0;
+  static constinit std::atomic<std::uint64_t> last = std::uint64_t{1} << 63;
   memory_number made;
   made.value_ = ++last;
   return made;

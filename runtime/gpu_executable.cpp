@@ -152,7 +152,7 @@ private:
       return diagnostics.add(*wrong), false;
     if (const auto wrong = checkClusters(grid, code->interface.asked.cluster, options.where))
       return diagnostics.add(*wrong), false;
-    const auto copied = gpu::firstToCopy(gpu_, variants_.kernel(), arguments);
+    const auto copied = gpu::firstToCopy(gpu_, variants_.kernel(), arguments, options.where);
     if (!copied) return diagnostics.add(copied.error()), false;
     if (options.stream != nullptr && *copied)
       return diagnostics.add(toCopyInStream(**copied, options.where)), false;
@@ -160,7 +160,7 @@ private:
     if (!observations) return diagnostics.add(observations.error()), false;
     std::optional<gpu::StagedArrays> staged;
     if (*copied) {
-      auto made = gpu::StagedArrays::stage(gpu_, variants_.kernel(), arguments);
+      auto made = gpu::StagedArrays::stage(gpu_, variants_.kernel(), arguments, options.where);
       if (!made) return diagnostics.add(made.error()), false;
       staged.emplace(std::move(*made));
       arguments = staged->arguments();

@@ -20,9 +20,10 @@ driver::LaunchHash hashOf(const AskedLaunch &asked) {
   return hash;
 }
 
-/// Of which it is known, and not only asked, that it is the GPU's memory.
-bool isOwnArray(const launch_argument &argument) {
-  return argument.kind == launch_argument::form::array && argument.in;
+/// It need not be asked again whose memory it is: a device_buffer's owner knows, and of a bare
+/// pointer, which leads to the GPU's now, the program may pass nothing of the host's.
+bool staysInPlace(const launch_argument &argument) {
+  return argument.in || argument.bytes == detail::unknown_bytes;
 }
 
 bool isSameLayout(const detail::layout &a, const detail::layout &b) {
@@ -71,7 +72,7 @@ bool changeNumber(RecentLaunch &kept, std::size_t parameter, std::uint64_t now) 
 
 std::optional<Result<void>> launchAgain(const AskedLaunch &asked) {
   RecentLaunches *const recent = RecentLaunches::find();
-  if (recent == nullptr) return std::nullopt;
+  if (recent == nullptr || asked.words == nullptr) return std::nullopt;
   const auto is = [&](RecentLaunch &one) {
     return one.kernel == asked.kernel && one.device == asked.in.on().index() &&
            driver::isZero(differenceOf(one, asked.blocks)) && adapt(one, asked);
@@ -79,13 +80,13 @@ std::optional<Result<void>> launchAgain(const AskedLaunch &asked) {
   RecentLaunch *kept = recent->findNext(is);
   if (kept == nullptr) kept = recent->findByHash(hashOf(asked), is);
   if (kept == nullptr) return std::nullopt;
-  if (asked.words != nullptr) keepWords(*kept, asked); // of other buffers in the same memory
+  keepWords(*kept, asked); // of other buffers in the same memory
   return kept->launch.started(kept->launch.start(asked.in.native()));
 }
 
 RecentLaunch *placeForRecent(const AskedLaunch &asked) {
   const auto isKept = [](const launch_argument &argument) {
-    return argument.kind == launch_argument::form::scalar || isOwnArray(argument);
+    return argument.kind == launch_argument::form::scalar || staysInPlace(argument);
   };
   if (asked.words == nullptr || !isGpu(infoOf(asked.in.on()).kind)) return nullptr;
   if (!std::all_of(asked.arguments.begin(), asked.arguments.end(), isKept)) return nullptr;

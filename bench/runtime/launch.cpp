@@ -3,9 +3,9 @@
 // written by hand. A GPU's launches are not waited for. Pin it (`taskset -c 1`) and set
 // IMBREX_NUM_THREADS=1, so that no thread has to be woken; the best of many runs is what counts on
 // a busy machine.
-//   bench_launch [pointers|views|scalars LAUNCHES [ahead]]     so many of one kind, by jit or of a
-// library compiled ahead of time, for a tool that counts instructions; with IMBREX_CUDA_DRIVER
-// naming the quiet driver they are ours alone.
+//   bench_launch KIND LAUNCHES     so many of one kind (pointers, bare, views, …: each of the list
+// that it prints), for a tool that counts instructions; with IMBREX_CUDA_DRIVER naming the quiet
+// driver they are ours alone.
 //   bench_launch disk      what a launcher's first code takes that an earlier process has compiled:
 // from its IR to the code that the driver has loaded, with the quiet driver without that one's
 // work.
@@ -21,7 +21,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace imbrex;
@@ -41,30 +43,29 @@ double nanoseconds(const stream_ref &on, int count, Launch &launch) {
   return taken.count() / count;
 }
 
-/// In turns with one written by hand, of so many 64-bit and 32-bit arguments, where there is one.
-template <class Launch>
-void measure(const stream_ref &on, const char *kind, int arguments, Launch launch, int wide = 0,
-             int narrow = 0) {
-  launch(); // compiles
+/// Launches of one kind, and how many 64-bit and 32-bit arguments one that is written by hand has;
+/// none where there is no such one.
+struct Kind {
+  const char *name;
+  int arguments;
+  std::function<void()> launch;
+  int wide = 0, narrow = 0;
+};
+
+/// In turns with one written by hand, where there is one.
+void measure(const stream_ref &on, const Kind &kind) {
+  kind.launch(); // compiles
   on.synchronize();
-  bench::DriverLaunch peer(wide, narrow, on.native());
-  const bool hasPeer = on.native() != nullptr && wide > 0 && peer.isThere();
+  bench::DriverLaunch peer(kind.wide, kind.narrow, on.native());
+  const bool hasPeer = on.native() != nullptr && kind.wide > 0 && peer.isThere();
   double best = INFINITY, theirs = INFINITY;
   for (int run = 0; run < kRuns; ++run) {
-    best = std::fmin(best, nanoseconds(on, kUsual, launch));
+    best = std::fmin(best, nanoseconds(on, kUsual, kind.launch));
     if (hasPeer) theirs = std::fmin(theirs, nanoseconds(on, kUsual, peer));
   }
-  std::printf("launch=%s arguments=%d best_ns=%.0f", kind, arguments, best);
+  std::printf("launch=%s arguments=%d best_ns=%.0f", kind.name, kind.arguments, best);
   if (hasPeer) std::printf(" driver_ns=%.0f over_driver=%.2f", theirs, best / theirs);
   std::puts("");
-}
-
-/// For a tool that counts instructions: so many of one kind.
-template <class A, class B, class C>
-int countable(const std::string &kind, int launches, A pointers, B views, C many) {
-  for (int i = 0; i < launches; ++i)
-    kind == "pointers" ? pointers() : kind == "views" ? views() : many();
-  return 0;
 }
 
 /// The process forgets its code before each run; the first leaves it on disk for the others.
@@ -123,36 +124,48 @@ int main(int count, char **words) {
   const auto pointers = jit(launched::pointers{});
   const auto views = jit(launched::views{});
   const auto many = jit(launched::many{});
-  const auto onPointers = [&] { pointers(on, one, x, x, y, z, 2, 3); };
-  const auto onViews = [&] { views(on, one, x, x, y, 2); };
-  const auto onMany = [&] {
-    many(on, one, result, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18);
-  };
-  // The same ahead of time.
+  // Other people's memory, of which a launch has an address, or extents as well.
+  f32 *const yData = y.data(), *const zData = z.data();
+  const f32 *const xData = x.data();
+  const tensor_ref<const f32> xTensor(xData, {64});
+  const tensor_ref<f32> yTensor(yData, {64});
+  // Launches of a library.
   const aot::stream_ref ahead = streamOf(on);
-  const auto aheadOnPointers = [&] {
-    check(launches::pointers(ahead, 1, x.data(), x.data(), y.data(), z.data(), 2, 3));
-  };
-  const auto aheadOnViews = [&] {
-    const aot::array<const f32, 1> read(x.data(), {64});
-    const aot::array<f32, 1> written(y.data(), {64});
-    check(launches::views(ahead, 1, read, read, written, 2));
-  };
-  const auto aheadOnMany = [&] {
-    check(launches::many(ahead, 1, result.data(), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
-                         16, 17, 18));
+  const Kind kinds[] = {
+      {"empty_grid", 6, [&] { pointers(on, none, x, x, y, z, 2, 3); }},
+      {"pointers", 6, [&] { pointers(on, one, x, x, y, z, 2, 3); }, 4, 2},
+      {"bare", 6, [&] { pointers(on, one, xData, xData, yData, zData, 2, 3); }, 4, 2},
+      {"views", 4, [&] { views(on, one, x, x, y, 2); }, 6, 1},
+      {"tensors", 4, [&] { views(on, one, xTensor, xTensor, yTensor, 2); }, 6, 1},
+      {"scalars", 19,
+       [&] {
+         many(on, one, result, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18);
+       },
+       1, 18},
+      {"pointers_ahead", 6,
+       [&] { check(launches::pointers(ahead, 1, xData, xData, yData, zData, 2, 3)); }, 4, 2},
+      {"views_ahead", 4,
+       [&] {
+         const aot::array<const f32, 1> read(xData, {64});
+         const aot::array<f32, 1> written(yData, {64});
+         check(launches::views(ahead, 1, read, read, written, 2));
+       },
+       6, 1},
+      {"scalars_ahead", 19,
+       [&] {
+         check(launches::many(ahead, 1, result.data(), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+                              14, 15, 16, 17, 18));
+       },
+       1, 18},
   };
   if (const char *driver = std::getenv("IMBREX_CUDA_DRIVER")) bench::makeContextCurrent(driver);
-  if (count > 3)
-    return countable(words[1], std::atoi(words[2]), aheadOnPointers, aheadOnViews, aheadOnMany);
-  if (count > 2) return countable(words[1], std::atoi(words[2]), onPointers, onViews, onMany);
-  measure(on, "empty_grid", 6, [&] { pointers(on, none, x, x, y, z, 2, 3); });
-  measure(on, "pointers", 6, onPointers, 4, 2);
-  measure(on, "views", 4, onViews, 6, 1);
-  measure(on, "scalars", 19, onMany, 1, 18);
-  measure(on, "pointers_ahead", 6, aheadOnPointers, 4, 2);
-  measure(on, "views_ahead", 4, aheadOnViews, 6, 1);
-  measure(on, "scalars_ahead", 19, aheadOnMany, 1, 18);
+  for (const Kind &kind : kinds) {
+    if (count <= 2)
+      measure(on, kind);
+    else if (kind.name == std::string_view(words[1]))
+      for (int i = 0; i < std::atoi(words[2]); ++i) kind.launch();
+  }
+  if (count > 2) return 0;
   std::vector<i32> sum(1);
   result.copy_to(sum);
   return sum[0] == 171 ? 0 : 1;

@@ -78,7 +78,8 @@ std::optional<std::string> parameterWithoutSize(const ir::Kernel &kernel,
 }
 
 Result<std::optional<std::size_t>> firstToCopy(const SupportedGpu &gpu, const ir::Kernel &kernel,
-                                               llvm::ArrayRef<ir::Argument> arguments) {
+                                               llvm::ArrayRef<ir::Argument> arguments,
+                                               Location where) {
   std::optional<std::size_t> first, foreign;
   std::int32_t number = 0;
   forEachPiece(kernel, arguments, [&](const ir::Argument &piece, std::size_t i, std::size_t) {
@@ -92,7 +93,7 @@ Result<std::optional<std::size_t>> firstToCopy(const SupportedGpu &gpu, const ir
     }
   });
   if (foreign)
-    return fail(Diag::WrongDeviceMemory, {}, kernel.parameterName(*foreign), gpu.nameOf(number),
+    return fail(Diag::WrongDeviceMemory, where, kernel.parameterName(*foreign), gpu.nameOf(number),
                 gpu.nameOf(gpu.number()));
   // The addresses of a table lie in the host's memory, wherever they lead.
   for (std::size_t i = 0; i < arguments.size() && !first; ++i)
@@ -147,12 +148,12 @@ Result<void> StagedArrays::makeTable(ir::Argument &table) {
 }
 
 Result<StagedArrays> StagedArrays::stage(const SupportedGpu &gpu, const ir::Kernel &kernel,
-                                         llvm::ArrayRef<ir::Argument> arguments) {
+                                         llvm::ArrayRef<ir::Argument> arguments, Location where) {
   StagedArrays staged(gpu);
   const auto isStaged = [&](const ir::Argument &piece) { return staged.isStaged(piece); };
   const std::vector<HostRegion> regions = regionsOf(kernel, arguments, isStaged);
   if (const auto name = parameterWithoutSize(kernel, regions, arguments, isStaged))
-    return fail(Diag::UnsizedArgument, {}, *name, gpu.description());
+    return fail(Diag::UnsizedArgument, where, *name, gpu.description());
   for (const HostRegion &region : regions)
     if (const auto copied = staged.copyIn(region); !copied) return copied.failure();
   staged.arguments_.assign(arguments.begin(), arguments.end());

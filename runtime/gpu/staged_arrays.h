@@ -41,7 +41,8 @@ std::optional<std::string> parameterWithoutSize(const ir::Kernel &kernel,
 /// The first parameter of a launch for which something is to be copied to a device; none where all
 /// is in its own memory. An error where an argument is in another GPU's.
 Result<std::optional<std::size_t>> firstToCopy(const SupportedGpu &gpu, const ir::Kernel &kernel,
-                                               llvm::ArrayRef<ir::Argument> arguments);
+                                               llvm::ArrayRef<ir::Argument> arguments,
+                                               Location where);
 
 /// The arrays of a launch, copied into a device's memory. Arguments that overlap on the host do so
 /// there, in the same way; addresses keep their alignment. An argument that is in the device's own
@@ -50,7 +51,7 @@ class StagedArrays {
 public:
   /// An error where there is no room, or nobody knows how much memory a pointer leads to.
   static Result<StagedArrays> stage(const SupportedGpu &gpu, const ir::Kernel &kernel,
-                                    llvm::ArrayRef<ir::Argument> arguments);
+                                    llvm::ArrayRef<ir::Argument> arguments, Location where);
 
   /// The arguments of the launch, with the device's addresses.
   llvm::ArrayRef<ir::Argument> arguments() const { return arguments_; }

@@ -36,7 +36,8 @@ private:
   std::unique_ptr<memory_block> host_;
 };
 
-/// A number that no other has had, and that goes where its owner's memory goes; 0 is none.
+/// A number that no other has had, and that is no address: its highest bit is set. It goes where
+/// its owner's memory goes; 0 is none.
 class memory_number {
 public:
   memory_number() = default;

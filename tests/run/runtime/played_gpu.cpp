@@ -152,7 +152,8 @@ std::vector<ir::Argument> PlayedGpu::pointeesOf(const ir::Argument &table) const
 }
 
 /// What the code for such arguments may assume.
-analysis::Assumptions PlayedGpu::assumedFor(const std::vector<ir::Argument> &arguments) const {
+analysis::Assumptions PlayedGpu::assumedFor(std::vector<ir::Argument> arguments) const {
+  for (const std::size_t parameter : bare_) arguments[parameter].bytes = ir::Argument::kUnknownSize;
   analysis::Assumptions kept =
       analysis::assumptionsOf(kernel_, arguments, analysis::usualAssumptions(kernel_));
   if (!driver_.knowsBoxes || !machine_.asyncCopies.haveEngine)

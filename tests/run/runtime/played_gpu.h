@@ -39,18 +39,22 @@ public:
   /// What was wrong with the last launch; empty where nothing was.
   const std::string &problem() const { return problem_; }
 
+  /// For these parameters launches pass bare pointers from now on, of which nobody knows the bytes.
+  void expectBare(std::vector<std::size_t> parameters) { bare_ = std::move(parameters); }
+
 private:
   int run(const fake::SeenLaunch &launch);
   std::string runOrSay(const fake::SeenLaunch &launch);
   std::int64_t bytesBehind(const std::byte *address) const;
   std::string wrongIn(const ir::Argument &table) const;
   std::vector<ir::Argument> pointeesOf(const ir::Argument &table) const;
-  analysis::Assumptions assumedFor(const std::vector<ir::Argument> &arguments) const;
+  analysis::Assumptions assumedFor(std::vector<ir::Argument> arguments) const;
 
   fake::State &driver_;
   const ir::Kernel &kernel_;
   const machine::Machine &machine_;
   std::vector<analysis::Assumptions> madeBefore_;
+  std::vector<std::size_t> bare_;
   std::string problem_;
 };
 

@@ -78,7 +78,7 @@ constexpr std::size_t kSize = 96, kElements = 3 * kTile;
 } // namespace
 
 TEST_CASE("launches of few arguments in any order give what each alone does") {
-  const OpenedFake fake(trace(Shifted{}));
+  OpenedFake fake(trace(Shifted{}));
   const std::array kernels{jit(Shifted{}), jit(Shifted{})};
   const std::array<stream, 2> queues{stream(fake.on), stream(fake.on)};
   const std::array<device_buffer<f32>, 2> from{
@@ -97,8 +97,17 @@ TEST_CASE("launches of few arguments in any order give what each alone does") {
     CAPTURE(i);
     to[y].copy_from(std::vector<float>(kElements, -1));
     const stream &queue = queues[choice(2)];
-    kernels[choice(2)](queue, grid(blocks), from[x], to[y], numbers.count, numbers.by,
-                       numbers.negate);
+    const auto launch = [&](auto &in, auto &out) {
+      kernels[choice(2)](queue, grid(blocks), in, out, numbers.count, numbers.by, numbers.negate);
+    };
+    const float *const bareFrom = std::as_const(from[x]).data();
+    float *const bareTo = to[y].data();
+    switch (choice(4)) {
+    case 0: fake.played.expectBare({}), launch(from[x], to[y]); break;
+    case 1: fake.played.expectBare({0}), launch(bareFrom, to[y]); break;
+    case 2: fake.played.expectBare({1}), launch(from[x], bareTo); break;
+    default: fake.played.expectBare({0, 1}), launch(bareFrom, bareTo);
+    }
     REQUIRE(fake.played.problem() == "");
     REQUIRE(fake.streams.back() == queue.native());
     const std::vector<float> given = contentOf(from[x]), made = contentOf(to[y]);
@@ -248,6 +257,51 @@ TEST_CASE("of memory that nobody vouches for it is asked every time whose it is"
     fake.driver.calls.clear();
     kernel(grid(1), std::span<f32>(x.data(), 32), 5);
     CHECK(fake.calls("pointerFacts") > 0);
+  }
+}
+
+TEST_CASE("of a bare pointer it is asked once whose memory it leads to") {
+  OpenedFake fake(trace(Shifted{}));
+  const auto kernel = jit(Shifted{}, {.on = fake.on});
+  device_buffer<f32> x(fake.on, upTo(kTile, 1)), y(fake.on, {kTile});
+  const float *const from = x.data();
+  float *const to = y.data();
+  fake.played.expectBare({0, 1});
+  for (const auto &[by, asks] : {std::pair(0.5f, 2), {0.5f, 0}, {2.0f, 0}}) {
+    fake.driver.calls.clear();
+    kernel(grid(1), from, to, kTile, by, false);
+    CHECK(fake.calls("pointerFacts") == asks);
+    CHECK(contentOf(y)[0] == 1 + by);
+  }
+  constexpr std::uint64_t kNoAddress = std::uint64_t{1} << 63;
+  CHECK((x.number() & kNoAddress) != 0);
+  CHECK((reinterpret_cast<std::uintptr_t>(from) & kNoAddress) == 0);
+}
+
+TEST_CASE("a bare pointer that may not be passed is refused behind one that may") {
+  OpenedFake fake(trace(Shifted{}));
+  fake.played.expectBare({0, 1});
+  const stream elsewhere(device::by_name(std::string(testing::kFake.device) + ":1"));
+  const auto kernel = jit(Shifted{}, {.on = fake.on});
+  device_buffer<f32> x(fake.on, upTo(kTile, 1)), y(fake.on, {kTile}), there(elsewhere, {kTile});
+  const std::vector<float> host = upTo(kTile, 7000);
+  const float *const none = nullptr;
+  const auto codeBehindOne = [&](const auto &from) {
+    kernel(grid(1), std::as_const(x).data(), y.data(), kTile, 0.5f, false);
+    return thrownCode([&] { kernel(grid(1), from, y.data(), kTile, 0.5f, false); });
+  };
+  CHECK(codeBehindOne(none) == "NullPointer");
+  CHECK(codeBehindOne(host.data()) == "UnsizedArgument");
+  CHECK(codeBehindOne(std::as_const(there).data()) == "WrongDeviceMemory");
+  CHECK(codeBehindOne(device_buffer<f32>()) == "BufferWithoutMemory");
+  // Into memory that another argument brings, which is copied each time.
+  for (float *const into : {y.data(), y.data()}) {
+    std::vector<float> both = upTo(kTile, 7000);
+    const float *const bare = both.data();
+    kernel(grid(1), bare, both, kTile, 0.5f, false);
+    CHECK(both[0] == 7000.5f);
+    kernel(grid(1), host, into, kTile, 0.5f, false);
+    CHECK(contentOf(y)[0] == 7000.5f);
   }
 }
 

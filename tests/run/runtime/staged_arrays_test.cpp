@@ -100,7 +100,7 @@ bool isRefused(fake::State &driver, const ir::Kernel &kernel, const gpu::Support
   driver.failing = failing;
   driver.passing = static_cast<int>(random() % 3);
   std::vector<std::byte> expected = arrays.content();
-  auto staged = gpu::StagedArrays::stage(gpu, kernel, arrays.arguments());
+  auto staged = gpu::StagedArrays::stage(gpu, kernel, arrays.arguments(), {});
   if (!staged || !gpu.await(nullptr)) return true;
   play(kernel, arrays, *staged, expected, random);
   if (!staged->bringBack()) return true;

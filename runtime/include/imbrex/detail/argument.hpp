@@ -199,6 +199,13 @@ struct argument_for<tile<pointer<T>>> : array_word {
   static launch_argument make(A &a) {
     return of_pointer<T>(a);
   }
+  using array_word::take_word;
+  /// Its address, which no number is.
+  template <raw_pointer A>
+  static bool take_word(A a, std::uint64_t &word) {
+    word = reinterpret_cast<std::uintptr_t>(a);
+    return true;
+  }
 };
 
 template <class T, std::size_t Count>
