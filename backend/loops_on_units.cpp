@@ -20,8 +20,8 @@ using passes::pipeline::workOf;
 
 class LoopFinder {
 public:
-  LoopFinder(const Kernel &kernel, const machine::Machine &machine)
-      : kernel_(kernel), machine_(machine) {}
+  LoopFinder(const Kernel &kernel, const machine::Machine &machine, std::int32_t blocks)
+      : kernel_(kernel), machine_(machine), blocks_(blocks) {}
 
   std::vector<LoopOnUnits> run() {
     find(kernel_.body(), nullptr);
@@ -64,11 +64,7 @@ private:
   LoopOnUnits &at(const Op &op) {
     const auto found = llvm::find_if(found_, [&](const auto &loop) { return loop.first == &op; });
     if (found != found_.end()) return found->second;
-    const double partitions = machine_.partitionsPerCore;
-    found_.emplace_back(
-        &op, LoopOnUnits{.where = op.where,
-                         .hasLoops = hasLoop(op),
-                         .partOfUnits = std::min(1.0, kernel_.threads().warps / partitions)});
+    found_.emplace_back(&op, LoopOnUnits{.where = op.where, .hasLoops = hasLoop(op)});
     timeLoop(op, found_.back().second);
     return found_.back().second;
   }
@@ -88,17 +84,30 @@ private:
         schedule::initiationInterval(schedule_->program, read->trips, usualTrips());
     if (!interval || interval->cyclesPerTrip <= 0) return;
     loop.cyclesPerTrip = interval->cyclesPerTrip;
-    for (const auto &[name, cycles] : interval->resources)
-      if (name != passes::pipeline::kMatrixUnits)
-        loop.sharedCycles = std::max(loop.sharedCycles, cycles);
-      else if (loop.hasLoops)
-        loop.unitCycles = std::llround(cycles);
+    const auto units = interval->resources.find(std::string(passes::pipeline::kMatrixUnits));
+    if (loop.hasLoops && units != interval->resources.end())
+      loop.unitCycles = std::llround(units->second);
     constexpr double kSame = 1.02; // as a timeline calls a resource the limit
     loop.limit = interval->cyclesPerTrip <= kSame * interval->lowerBound
                      ? interval->busiest
                      : "waits, no fewer than " +
                            std::to_string(static_cast<std::int64_t>(interval->lowerBound)) +
                            " by " + interval->busiest;
+    loop.shareOfCore = shareOfCore(read->trips);
+  }
+
+  std::optional<double> shareOfCore(schedule::TripsId trips) const {
+    if (blocks_ == 0) return std::nullopt;
+    const schedule::DealtResource units = passes::pipeline::dealtUnits(kernel_, machine_);
+    const schedule::Program core = schedule::blocksOfCore(schedule_->program, blocks_, units);
+    const auto interval = schedule::initiationInterval(core, trips, usualTrips());
+    if (!interval || interval->cyclesPerTrip <= 0) return std::nullopt;
+    double busy = 0;
+    for (std::int32_t part = 0; part < units.parts; ++part)
+      if (const auto of = interval->resources.find(schedule::partOf(units, part));
+          of != interval->resources.end())
+        busy += of->second;
+    return busy / (units.parts * interval->cyclesPerTrip);
   }
 
   /// Of other loops; all else is done once.
@@ -114,6 +123,7 @@ private:
 
   const Kernel &kernel_;
   const machine::Machine &machine_;
+  std::int32_t blocks_;
   std::vector<std::pair<const Op *, LoopOnUnits>> found_; // in their order
   std::optional<KernelSchedule> schedule_;
   bool isRead_ = false;
@@ -125,14 +135,9 @@ double LoopOnUnits::share() const {
   return cyclesPerTrip ? std::min(1.0, static_cast<double>(unitCycles) / *cyclesPerTrip) : 0;
 }
 
-double LoopOnUnits::shareOf(std::int32_t blocks) const {
-  if (!cyclesPerTrip) return 0;
-  const double cycles = std::max(*cyclesPerTrip, blocks * sharedCycles);
-  return std::min(1.0, blocks * partOfUnits * static_cast<double>(unitCycles) / cycles);
-}
-
-std::vector<LoopOnUnits> loopsOnUnits(const Kernel &kernel, const machine::Machine &machine) {
-  return LoopFinder(kernel, machine).run();
+std::vector<LoopOnUnits> loopsOnUnits(const Kernel &kernel, const machine::Machine &machine,
+                                      std::int32_t blocksPerCore) {
+  return LoopFinder(kernel, machine, blocksPerCore).run();
 }
 
 } // namespace imbrex

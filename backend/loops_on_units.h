@@ -30,19 +30,18 @@ struct LoopOnUnits {
   std::optional<double> cyclesPerTrip = {};
   /// The resource that is always busy; else what it waits for.
   std::string limit = {};
-  /// What a trip wants of the busiest resource that is not the units, which blocks of a core share.
-  double sharedCycles = 0;
-  /// Of the units of a core, that a block has: those of as many partitions as it has warps.
-  double partOfUnits = 1;
+  /// Of the time of all units of a core, that its blocks use them, each in this loop: one fills the
+  /// others' gaps. A block has the units of as many partitions as it has warps. Nothing where that
+  /// cannot be told.
+  std::optional<double> shareOfCore = {};
 
-  /// Of the time of the units that a block has.
+  /// Of the time of the units that a block has, which is alone.
   double share() const;
-  /// Of the time of all units, where so many blocks multiply by turns: no more than all, and than
-  /// other resources allow.
-  double shareOf(std::int32_t blocks) const;
 };
 
-/// Of a kernel that is laid out on threads, as it is lowered.
-std::vector<LoopOnUnits> loopsOnUnits(const ir::Kernel &kernel, const machine::Machine &machine);
+/// Of a kernel that is laid out on threads, as it is lowered, of which a core holds so many blocks;
+/// 0: nobody knows.
+std::vector<LoopOnUnits> loopsOnUnits(const ir::Kernel &kernel, const machine::Machine &machine,
+                                      std::int32_t blocksPerCore);
 
 } // namespace imbrex

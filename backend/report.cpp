@@ -91,9 +91,9 @@ void loopsAsText(llvm::raw_ostream &out, const Report &report) {
                          loop.hasLoops ? ", loops in it left out" : "");
     out << llvm::formatv("    {0,-18}{1}\n", "busy", busyIn(loop));
     const std::int32_t blocks = report.occupancy.blocksPerCore;
-    if (loop.cyclesPerTrip && blocks > 1)
-      out << llvm::formatv("    {0,-18}{1:f0} %, if they multiply by turns\n",
-                           "of " + counted(blocks, "block"), 100 * loop.shareOf(blocks));
+    if (loop.shareOfCore && blocks > 1)
+      out << llvm::formatv("    {0,-18}{1:f0} %\n", "by " + counted(blocks, "block"),
+                           100 * *loop.shareOfCore);
   }
 }
 
@@ -132,7 +132,7 @@ llvm::json::Array loopsAsJson(const Report &report) {
       of["cycles"] = *loop.cyclesPerTrip;
       of["limit"] = loop.limit;
       of["unit_share"] = loop.share();
-      if (!report.noImage) of["unit_share_of_core"] = loop.shareOf(report.occupancy.blocksPerCore);
+      if (loop.shareOfCore) of["unit_share_of_core"] = *loop.shareOfCore;
     }
     loops.push_back(std::move(of));
   }
@@ -151,7 +151,7 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
                 .resources = {},
                 .occupancy = {},
                 .instructions = target.instructions(*assembly),
-                .loops = loopsOnUnits(*code.kernel, target.machine()),
+                .loops = {},
                 .assemblyBytes = static_cast<std::int64_t>(assembly->size())};
   const auto object = makeObject(*assembly, target, times);
   if (!object && object.error().kind != Diag::NoAssembler) return object.failure();
@@ -166,6 +166,7 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
   if (report.interface.bytesAtLaunch > 0) // of which the image knows nothing
     report.resources.sharedMemoryBytes = report.interface.bytesAtLaunch;
   if (object) report.occupancy = machine::occupancyOf(*report.machine, demandOf(report));
+  report.loops = loopsOnUnits(*code.kernel, target.machine(), report.occupancy.blocksPerCore);
   return report;
 }
 

@@ -77,6 +77,21 @@ TEST_CASE("imbrex timeline says what it needs") {
                  "machine\n  hint: name one by --target; `imbrex targets` lists them\n"));
 }
 
+TEST_CASE("imbrex timeline lets blocks of a core fill each other's gaps") {
+  const auto of = [](const std::string &blocks) {
+    return shell("imbrex timeline gemm.imx --trips tiles=2,k=8 --blocks " + blocks);
+  };
+  CHECK(of("1").output == shell("imbrex timeline gemm.imx --trips tiles=2,k=8").output);
+  CHECK(contains(of("4").output, "\nrole compute.3: works "));
+  CHECK(contains(of("4").output, " no fewer than 512.0, by tensor\n")); // 128 of each
+  for (const std::string blocks : {"0", "65", "-1"}) {
+    const Outcome refused = of(blocks);
+    CHECK(refused.status == 2);
+    CHECK(refused.output == "imbrex: error: --blocks wants a number from 1 to 64, not " + blocks +
+                                "\n  hint: no core holds more\n");
+  }
+}
+
 TEST_CASE(
     "imbrex timeline tells at which other trips a schedule stops, and all of those asked for") {
   const Outcome other = shell(R"(imbrex timeline - --trips a=3,b=3 << 'END'

@@ -1,6 +1,7 @@
 #include "tools/imbrex/kernel_schedule.h"
 
 #include "backend/analysis/assumptions.h"
+#include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
 #include "backend/schedule/program/channels.h"
@@ -92,6 +93,7 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
                                                  : passes::pipeline::ReadFor::Timeline);
   if (!read) return std::nullopt;
   given.program = std::move(read->program);
+  given.dealt = passes::pipeline::dealtUnits(kernel, machine);
   given.about = "kernel '" + kernel.name() + "' on " + std::string(machine.name) + "\n" +
                 aboutRoles(given.program) + aboutTrips(given.program);
   return given;

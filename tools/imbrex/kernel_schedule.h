@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/machine/machine.h"
+#include "backend/schedule/timeline/blocks_of_core.h"
 #include "tools/imbrex/command.h"
 
 #include <optional>
@@ -15,6 +16,7 @@ struct GivenSchedule {
   std::string about = {};
   std::string explanation = {}; ///< Of a kernel: why its passes decided as they did.
   bool isOfKernel = false;
+  schedule::DealtResource dealt = {}; ///< Of a kernel, among several blocks of a core.
 };
 
 /// What a kernel's schedule is read for. A kernel has one if it has rings.

@@ -1,6 +1,7 @@
 #include "backend/schedule/timeline/timeline.h"
 
 #include "backend/schedule/check/check.h"
+#include "backend/schedule/timeline/blocks_of_core.h"
 #include "backend/schedule/timeline/timeline_pictures.h"
 #include "tools/imbrex/command.h"
 #include "tools/imbrex/kernel_schedule.h"
@@ -25,6 +26,9 @@ cl::opt<std::string> target("target", cl::value_desc("T"),
                             cl::desc("The machine that a kernel is compiled for, one of `imbrex "
                                      "targets`"),
                             Of{timelineOptions});
+Number blocks("blocks", cl::value_desc("n"),
+              cl::desc("So many blocks that share a core (1 unless said)"), cl::init(1),
+              Of{timelineOptions});
 cl::opt<Format, false, NamedValueParser<Format>> format(
     "format", cl::desc("What to make of it (text unless said):"), cl::init(Format::Text),
     cl::values(clEnumValN(Format::Text, "text", "what limits the schedule, and who waits for what"),
@@ -35,6 +39,8 @@ cl::opt<Format, false, NamedValueParser<Format>> format(
 cl::opt<std::string> output("o", cl::value_desc("FILE"),
                             cl::desc("Write there, and not to standard output"), cl::init("-"),
                             Of{timelineOptions});
+
+constexpr std::int32_t kMostBlocks = 64; // that a core of any machine holds
 
 /// The loops' intervals, each a line; an error for each that cannot be told. They are found with
 /// more trips than were asked for, which takes nothing from what is said of those.
@@ -97,7 +103,9 @@ bool show(Diagnostics &diagnostics) {
   const auto counts = tripCounts(program, tripTexts, otherwise(*given));
   if (!counts) return diagnostics.add(counts.error()), false;
   if (!isSafe(program, *counts, diagnostics)) return false;
-  auto picture = pictureOf(program, *counts, diagnostics);
+  auto picture = blocks == 1 ? pictureOf(program, *counts, diagnostics)
+                             : pictureOf(schedule::blocksOfCore(program, blocks, given->dealt),
+                                         *counts, diagnostics);
   if (!picture) return diagnostics.add(picture.error()), false;
   const std::string about = format == Format::Text ? given->about : "";
   return writeOutput(output, about + *picture, diagnostics) && !diagnostics.hasErrors();
@@ -106,6 +114,11 @@ bool show(Diagnostics &diagnostics) {
 int run() {
   if (file.empty()) return reportMissingSchedule("timeline");
   Diagnostics diagnostics;
+  if (blocks < 1 || blocks > kMostBlocks) {
+    diagnostics.report(Diag::BadOptionNumber, {}, "--blocks", 1, kMostBlocks, blocks.getValue(),
+                       "no core holds more");
+    return conclude(false, diagnostics);
+  }
   const bool ok = show(diagnostics);
   return conclude(ok, diagnostics);
 }

@@ -112,6 +112,11 @@ Work workOfProduct(const Kernel &kernel, const Op &dot, const machine::Machine &
 
 } // namespace
 
+schedule::DealtResource dealtUnits(const Kernel &kernel, const machine::Machine &machine) {
+  return {.name = kMatrixUnits,
+          .parts = std::max(1, machine.partitionsPerCore / kernel.threads().warps)};
+}
+
 std::int64_t matrixInstructionsOf(const Kernel &kernel, const Op &dot,
                                   const machine::Machine &machine) {
   const MmaInstruction *unit = analysis::unitOf(kernel, dot, machine);

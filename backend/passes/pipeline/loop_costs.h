@@ -3,6 +3,7 @@
 #include "backend/ir/kernel.h"
 #include "backend/machine/machine.h"
 #include "backend/schedule/program/program.h"
+#include "backend/schedule/timeline/blocks_of_core.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -18,6 +19,10 @@ inline constexpr std::string_view kMemory = "memory"; ///< Global memory.
 inline constexpr std::string_view kSharedMemory = "shared memory";
 inline constexpr std::string_view kMatrixUnits = "matrix units"; ///< Of all partitions.
 inline constexpr std::string_view kLanes = "lanes";
+
+/// The matrix units of a core among several blocks: one has those of as many partitions as it has
+/// warps.
+schedule::DealtResource dealtUnits(const ir::Kernel &kernel, const machine::Machine &machine);
 
 /// The cycles of a core's resources that something takes: of an op with bodies, with each of them
 /// once.

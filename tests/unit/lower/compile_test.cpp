@@ -268,7 +268,7 @@ kernel @k(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stag
     CAPTURE(toJson(*report));
     CHECK(toJson(*report).find(expected.json) != std::string::npos);
     REQUIRE(report->loops.size() == 1);
-    CHECK(report->loops[0].shareOf(2) >= report->loops[0].share());
+    CHECK(report->loops[0].shareOfCore.value_or(1) >= report->loops[0].share());
   }
 }
 
@@ -363,7 +363,7 @@ kernel @k(%v: view<f32, 2>, %y: ptr<f32>, %z: ptr<f32>, %n: i32, %b: bool)
 TEST_CASE("a block of few warps has the units of as many partitions") {
   const machine::Machine &machine = *machine::findMachine("sm_80");
   if (target::findGpuTarget(machine) == nullptr) return;
-  for (const auto &[warps, part] : {std::pair{1, 0.25}, std::pair{2, 0.5}, std::pair{8, 1.0}}) {
+  for (const int warps : {1, 2, 8}) {
     CAPTURE(warps);
     ir::Kernel kernel = parsedKernel(
         "kernel @k(%a: view<const f16, 2>, %c: view<f32, 2>) stage tiles [warps = " +
@@ -375,9 +375,17 @@ TEST_CASE("a block of few warps has the units of as many partitions") {
     Diagnostics diagnostics;
     REQUIRE(compileForGpu(kernel, target::gpuTarget(machine), analysis::usualAssumptions(kernel),
                           diagnostics));
-    const std::vector<LoopOnUnits> loops = loopsOnUnits(kernel, machine);
-    REQUIRE(loops.size() == 1);
-    CHECK(loops[0].partOfUnits == part);
+    const auto shareOfCore = [&](std::int32_t blocks) {
+      const std::vector<LoopOnUnits> loops = loopsOnUnits(kernel, machine, blocks);
+      REQUIRE(loops.size() == 1);
+      return loops[0].shareOfCore.value();
+    };
+    const double share = loopsOnUnits(kernel, machine, 0).at(0).share();
+    const int parts = std::max(1, machine.partitionsPerCore / warps);
+    CHECK(shareOfCore(1) == doctest::Approx(share / parts));
+    CHECK(shareOfCore(parts) <= doctest::Approx(share));
+    CHECK(shareOfCore(parts) > 0.8 * share); // shared memory is one for all
+    CHECK(shareOfCore(2 * parts) >= shareOfCore(parts));
   }
 }
 
@@ -405,7 +413,7 @@ kernel @k(%a: view<const f16, 2>, %c: view<f32, 2>, %n: i32) stage tiles {
   Diagnostics diagnostics;
   REQUIRE(compileForGpu(kernel, target::gpuTarget(machine), analysis::usualAssumptions(kernel),
                         diagnostics));
-  const std::vector<LoopOnUnits> loops = loopsOnUnits(kernel, machine);
+  const std::vector<LoopOnUnits> loops = loopsOnUnits(kernel, machine, 2);
   REQUIRE(loops.size() == 2);
   const bool isInnerFirst = !loops[0].hasLoops;
   const LoopOnUnits &inner = loops[isInnerFirst ? 0 : 1], &outer = loops[isInnerFirst ? 1 : 0];
@@ -414,19 +422,7 @@ kernel @k(%a: view<const f16, 2>, %c: view<f32, 2>, %n: i32) stage tiles {
   CHECK(outer.unitCycles > LoopOnUnits::kInnerTrips * inner.unitCycles);
   CHECK(outer.unitCycles < (LoopOnUnits::kInnerTrips + 4) * inner.unitCycles);
   CHECK(outer.share() > 0.5 * inner.share());
-}
-
-TEST_CASE("blocks of a core share its units, and what else is busy for them") {
-  const LoopOnUnits loop{.where = {}, .unitCycles = 100, .cyclesPerTrip = 400, .sharedCycles = 130};
-  CHECK(loop.shareOf(1) == doctest::Approx(0.25));
-  CHECK(loop.shareOf(3) == doctest::Approx(0.75));
-  CHECK(loop.shareOf(8) == doctest::Approx(800.0 / 1040)); // by the other resource
-  const LoopOnUnits alone{.where = {}, .unitCycles = 100, .cyclesPerTrip = 400};
-  CHECK(alone.shareOf(8) == 1);
-  const LoopOnUnits ofOneWarp{
-      .where = {}, .unitCycles = 100, .cyclesPerTrip = 400, .partOfUnits = 0.25};
-  CHECK(ofOneWarp.share() == doctest::Approx(0.25));
-  CHECK(ofOneWarp.shareOf(8) == doctest::Approx(0.5));
+  CHECK(outer.shareOfCore.value() > 0.5 * inner.shareOfCore.value());
 }
 
 } // namespace
