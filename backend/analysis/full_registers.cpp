@@ -43,7 +43,9 @@ bool multipliesSums(const Kernel &kernel, const Op &loop) {
 bool computesFromRegisters(const Kernel &kernel, const Op &loop, const machine::Machine &machine) {
   constexpr std::int32_t kFew = 256; // CDNA has twice as many
   if (machine.asyncCopies.sizes != 0 || machine.maxRegistersPerThread > kFew) return false;
-  return anyOperand(loop, [&](ValueId operand) { return sourcesOf(kernel, operand).has_value(); });
+  return anyOperand(loop, [&](ValueId operand) {
+    return sourcesOf(kernel, operand).has_value() && !isOfProduct(kernel, operand);
+  });
 }
 
 } // namespace imbrex::analysis
