@@ -11,7 +11,8 @@ namespace imbrex::analysis {
 bool multipliesSums(const ir::Kernel &kernel, const ir::Op &loop);
 
 /// Whether an operand is computed from what is loaded into registers, a trip ahead, and not from
-/// sums: what this trip computes from is there beside what is loaded for the next one, and the sums.
+/// sums: what this trip computes from is there beside what is loaded for the next one, and the
+/// sums.
 bool computesFromRegisters(const ir::Kernel &kernel, const ir::Op &loop,
                            const machine::Machine &machine);
 
