@@ -305,6 +305,25 @@ TEST_CASE("a bare pointer that may not be passed is refused behind one that may"
   }
 }
 
+TEST_CASE("an array of the host's is copied where a bare pointer has led to the GPU's memory") {
+  OpenedFake fake(trace(Shifted{}));
+  const auto kernel = jit(Shifted{}, {.on = fake.on});
+  device_buffer<f32> y(fake.on, {kTile});
+  alignas(64) float array[kTile]{7000};
+  const auto address = reinterpret_cast<std::uintptr_t>(array);
+  fake.driver.memory[address] = sizeof array;
+  fake.driver.owners[address] = 0;
+  fake.played.expectBare({0});
+  const float *const bare = array;
+  for (int i = 0; i < 2; ++i) kernel(grid(1), bare, y, kTile, 0.5f, false);
+  fake.driver.memory.erase(address);
+  fake.driver.owners.erase(address);
+  fake.played.expectBare({});
+  y.copy_from(std::vector<float>(kTile, -1));
+  kernel(grid(1), array, y, kTile, 0.5f, false);
+  CHECK(contentOf(y)[0] == 7000.5f);
+}
+
 TEST_CASE("of more launchers than a thread keeps launches of, each launches its own kernel") {
   const OpenedFake fake(trace(Required{}));
   std::vector<std::string> launched;

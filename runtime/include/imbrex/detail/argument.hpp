@@ -200,9 +200,10 @@ struct argument_for<tile<pointer<T>>> : array_word {
     return of_pointer<T>(a);
   }
   using array_word::take_word;
-  /// Its address, which no number is.
+  /// Its address, which no number is. Of an array, which becomes a pointer if it is taken by value,
+  /// the bytes are known: it may be one of the host's, which is copied.
   template <raw_pointer A>
-  static bool take_word(A a, std::uint64_t &word) {
+  static bool take_word(const A &a, std::uint64_t &word) {
     word = reinterpret_cast<std::uintptr_t>(a);
     return true;
   }
