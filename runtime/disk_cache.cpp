@@ -29,6 +29,8 @@ constexpr std::string_view kPrefix = "code-", kUnfinished = "code-unfinished-";
 constexpr std::int64_t kSecondsToFinish = 3600;
 constexpr std::string_view kMagic = "imbrex cache 2\n";
 constexpr std::size_t kDigestBytes = 32;
+/// No code has as many: a longer file is damaged, and there may be no memory to read it into.
+constexpr std::int64_t kMostEntryBytes = std::int64_t{1} << 30;
 
 std::string reasonOf(int error) { return std::strerror(error); }
 
@@ -182,9 +184,12 @@ DiskCache::~DiskCache() {
 // --- files ---
 
 std::optional<std::string> DiskCache::read(const std::string &file) const {
-  Handle handle(openat(handle_, file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  // Of a pipe nobody may ever open the other end.
+  constexpr int kAtOnce = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  Handle handle(openat(handle_, file.c_str(), kAtOnce));
   struct stat facts{};
-  if (!handle || fstat(handle.number(), &facts) != 0 || !S_ISREG(facts.st_mode) || !isOwn(facts))
+  if (!handle || fstat(handle.number(), &facts) != 0 || !S_ISREG(facts.st_mode) || !isOwn(facts) ||
+      facts.st_size > kMostEntryBytes)
     return std::nullopt;
   std::string text(static_cast<std::size_t>(facts.st_size), '\0');
   std::size_t have = 0;
@@ -247,8 +252,11 @@ std::optional<std::string> DiskCache::find(std::string_view key) const {
   const auto found = text ? contentOf(*text) : std::nullopt;
   if (!found || found->key != key) {
     // One that can't be read would never be replaced, either. The folder is our own.
-    log(log_level::warn, "cache", "'{0}/{1}' is damaged, and taken away", folder_, file);
-    unlinkat(handle_, file.c_str(), S_ISDIR(facts.st_mode) ? AT_REMOVEDIR : 0);
+    const bool stays =
+        unlinkat(handle_, file.c_str(), S_ISDIR(facts.st_mode) ? AT_REMOVEDIR : 0) != 0 &&
+        errno != ENOENT; // somebody else was first
+    const std::string done = stays ? "can't be taken away: " + reasonOf(errno) : "taken away";
+    log(log_level::warn, "cache", "'{0}/{1}' is damaged, and {2}", folder_, file, done);
     return std::nullopt;
   }
   // Whatever is used now is what is taken away last.

@@ -1,4 +1,5 @@
 #include "runtime/disk_cache.h"
+#include <imbrex/log.hpp>
 
 #include <doctest/doctest.h>
 
@@ -151,12 +152,34 @@ TEST_CASE("what is no file of one's own is not read, and makes room for one that
     fs::remove(file);
     fs::create_directory(file);
   }));
+  CHECK(hasGone([&](const std::string &file) { // which nobody writes
+    fs::remove(file);
+    CHECK(mkfifo(file.c_str(), 0600) == 0);
+  }));
+  constexpr std::uintmax_t kMoreThanMemory = std::uintmax_t{1} << 43;
+  CHECK(hasGone([&](const std::string &file) { fs::resize_file(file, kMoreThanMemory); }));
   CHECK(hasGone([&](const std::string &file) { chmod(file.c_str(), 0622); }));
   if (geteuid() == 0)
     CHECK(hasGone([&](const std::string &file) { CHECK(chown(file.c_str(), kNobody, 0) == 0); }));
   cache.keep(keyOf(1), "code");
   cache.forget(keyOf(1));
   CHECK(folder.files().empty());
+}
+
+TEST_CASE("the log says of what is damaged whether it could be taken away") {
+  const Folder folder;
+  const DiskCache cache = opened(folder);
+  std::string said;
+  set_logger([&](log_level, std::string_view, std::string_view text) { said = text; });
+  cache.keep(keyOf(1), "code");
+  const std::string file = folder.files().at(0);
+  write(file, "");
+  CHECK_FALSE(cache.find(keyOf(1)));
+  CHECK(said == "'" + file + "' is damaged, and taken away");
+  fs::create_directories(file + "/full");
+  CHECK_FALSE(cache.find(keyOf(1)));
+  CHECK(said == "'" + file + "' is damaged, and can't be taken away: Directory not empty");
+  set_logger({});
 }
 
 TEST_CASE("a folder that others decide over is refused") {
