@@ -20,12 +20,6 @@ driver::LaunchHash hashOf(const AskedLaunch &asked) {
   return hash;
 }
 
-/// It need not be asked again whose memory it is: a device_buffer's owner knows, and of a bare
-/// pointer, which leads to the GPU's now, the program may pass nothing of the host's.
-bool staysInPlace(const launch_argument &argument) {
-  return argument.in || argument.bytes == detail::unknown_bytes;
-}
-
 bool isSameLayout(const detail::layout &a, const detail::layout &b) {
   if (a.rank != b.rank) return false;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(b.rank); ++axis)
@@ -85,11 +79,10 @@ std::optional<Result<void>> launchAgain(const AskedLaunch &asked) {
 }
 
 RecentLaunch *placeForRecent(const AskedLaunch &asked) {
-  const auto isKept = [](const launch_argument &argument) {
-    return argument.kind == launch_argument::form::scalar || staysInPlace(argument);
-  };
+  // Of what has words it need not be asked again whose memory it is: a device_buffer's owner knows,
+  // and of a bare pointer, which leads to the GPU's now, the program may pass nothing of the
+  // host's.
   if (asked.words == nullptr || !isGpu(infoOf(asked.in.on()).kind)) return nullptr;
-  if (!std::all_of(asked.arguments.begin(), asked.arguments.end(), isKept)) return nullptr;
   RecentLaunches *const recent = RecentLaunches::make();
   if (recent == nullptr) return nullptr;
   RecentLaunch &place = recent->make(hashOf(asked));
