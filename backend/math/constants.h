@@ -15,8 +15,8 @@ struct Single {
 
   static constexpr float kLog2e = 0x1.715476p+0f, kLog2eTail = 0x1.4ae0c0p-26f;
   static constexpr float kLn2 = 0x1.62e430p-1f, kLn2Tail = -0x1.05c610p-29f;
-  static constexpr float kExpLow = -104.0f, kExpHigh = 89.0f;
-  static constexpr float kExp2Low = -151.0f, kExp2High = 129.0f;
+  static constexpr float kExpHigh = 89.0f;
+  static constexpr float kExp2High = 129.0f;
   static constexpr std::array kExp = {1.0f,           1.0f,           0x1.fffffap-2f,
                                       0x1.555492p-3f, 0x1.555a28p-5f, 0x1.12398ep-7f,
                                       0x1.694ac4p-10f}; // 2^-28.2
@@ -76,8 +76,8 @@ struct Double {
 
   static constexpr double kLog2e = 0x1.71547652b82fep+0, kLog2eTail = 0x1.777d0ffda0d24p-56;
   static constexpr double kLn2 = 0x1.62e42fefa39efp-1, kLn2Tail = 0x1.abc9e3b39803fp-56;
-  static constexpr double kExpLow = -746.0, kExpHigh = 710.0;
-  static constexpr double kExp2Low = -1076.0, kExp2High = 1025.0;
+  static constexpr double kExpHigh = 710.0;
+  static constexpr double kExp2High = 1025.0;
   static constexpr std::array kExp = {1.0,
                                       1.0,
                                       0x1.000000000000ap-1,

@@ -92,20 +92,25 @@ struct attention {
     var sums = zeros<f32, BM, D>();
     var most = full<f32, BM>(-1e30F);
     var total = zeros<f32, BM>();
-    var trips = length / BN;
-    if (is_causal) trips = cdiv((m + 1) * BM, BN);
-    for (auto n : range(0, trips)) {
-      var scores = dot(queries, permute<1, 0>(k[box<BN, D>(first + n, 0)]));
-      if (is_causal)
-        scores = where(expand<1>(m * BM + arange<0, BM>()) >= expand<0>(n * BN + arange<0, BN>()),
-                       scores, -1e30F);
-      auto next = max(most, max<1>(scores));
-      auto shrink = exp(most - next);
-      auto weights = exp(scores - expand<1>(next));
-      total = total * shrink + sum<1>(weights);
-      sums = dot(weights, v[box<BN, D>(first + n, 0)], sums * expand<1>(shrink));
-      most = next;
-    }
+    const auto trips = [&](const auto &from, const auto &to, bool is_diagonal) {
+      for (auto n : range(from, to)) {
+        var scores = dot(queries, permute<1, 0>(k[box<BN, D>(first + n, 0)]));
+        if (is_diagonal)
+          scores = where(expand<1>(m * BM + arange<0, BM>()) >= expand<0>(n * BN + arange<0, BN>()),
+                         scores, -1e30F);
+        auto next = max(most, max<1>(scores));
+        auto shrink = exp(most - next);
+        auto weights = exp(scores - expand<1>(next));
+        total = total * shrink + sum<1>(weights);
+        sums = dot(weights, v[box<BN, D>(first + n, 0)], sums * expand<1>(shrink));
+        most = next;
+      }
+    };
+    // Up to the diagonal all scores count.
+    var all = length / BN;
+    if (is_causal) all = m * BM / BN;
+    trips(0, all, false);
+    if (is_causal) trips(all, cdiv((m + 1) * BM, BN), true);
     o[here] = sums / expand<1>(total);
   }
 };

@@ -205,29 +205,33 @@ void benchProducts() {
 }
 
 template <int BM, int BN, int D>
-void benchAttention(std::int64_t heads, std::int64_t length) {
+void benchAttention(std::int64_t heads, std::int64_t length, bool isCausal) {
   buffer<f32> q(heads * length, D), k(heads * length, D), v(heads * length, D),
       o(heads * length, D), theirs(heads * length, D), scores(length, length);
   randomise(q, 1);
   randomise(k, 2);
   randomise(v, 3);
-  const auto kernel = imbrex::jit(bench::attention<BM, BN, D>{});
+  const auto kernel = imbrex::jit(bench::attention<BM, BN, D>{.is_causal = isCausal});
   const auto ours = [&] {
     kernel(grid(length / BM, heads), q, k, v, o, static_cast<i32>(length),
            1 / std::sqrt(static_cast<f32>(D)));
   };
-  const auto peer = bench::attentionPeer(heads, length, D, q.data(), k.data(), v.data(),
+  const auto peer = bench::attentionPeer({heads, length, D, isCausal}, q.data(), k.data(), v.data(),
                                          theirs.data(), scores.data());
   check("attention", o, theirs, 1e-5, ours, peer);
   const double operations = 4.0 * static_cast<double>(heads * length * length) * D;
   bench::report("attention f32 " + std::to_string(heads) + "x" + std::to_string(length) + "x" +
-                    std::to_string(D),
-                "OpenBLAS, oneDNN", "gflops", operations, bench::compare(ours, peer, rounds), 1.3);
+                    std::to_string(D) + (isCausal ? " causal" : ""),
+                "OpenBLAS, oneDNN", "gflops", isCausal ? operations / 2 : operations,
+                bench::compare(ours, peer, rounds), 1.3);
 }
 
 void benchAttentions() {
-  benchAttention<64, 256, 64>(8, 1024);
-  benchAttention<64, 256, 128>(4, 4096);
+  benchAttention<64, 256, 64>(8, 1024, false);
+  benchAttention<64, 256, 128>(4, 4096, false);
+  // Wide tiles have more beyond the diagonal.
+  benchAttention<64, 128, 64>(8, 1024, true);
+  benchAttention<128, 128, 128>(4, 4096, true);
 }
 
 /// Record and compile, in a process that has compiled before: the best of several.

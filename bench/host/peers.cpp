@@ -2,6 +2,7 @@
 
 #include "bench/host/measure.h"
 
+#include <algorithm>
 #include <cblas.h>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -128,21 +130,31 @@ std::function<void()> dnnlProduct(ProductType type, const ProductShape &shape, c
   return bound(dnnl::matmul({operation, attributes, engine()}), arguments);
 }
 
-std::function<void()> attentionPeer(std::int64_t heads, std::int64_t length, std::int64_t depth,
-                                    const float *q, const float *k, const float *v, float *o,
-                                    float *scores) {
+std::function<void()> attentionPeer(const AttentionShape &shape, const float *q, const float *k,
+                                    const float *v, float *o, float *scores) {
   openblas_set_num_threads(1);
-  const auto rows = static_cast<int>(length), columns = static_cast<int>(depth);
-  const float scale = 1 / std::sqrt(static_cast<float>(depth));
-  return [=, softmax = softmaxPeer(scores, scores, length, length)] {
-    for (std::int64_t head = 0; head < heads; ++head) {
-      const std::int64_t first = head * length * depth;
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, rows, columns, scale, q + first,
-                  columns, k + first, columns, 0, scores, rows);
-      softmax();
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, rows, 1, scores, rows,
-                  v + first, columns, 0, o + first, columns);
-    }
+  constexpr std::int64_t kRows = 256;
+  const std::int64_t step = shape.isCausal ? kRows : shape.length;
+  std::vector<std::function<void()>> softmax; // of each step's rows, as long as they are
+  for (std::int64_t end = step; end <= shape.length; end += step)
+    softmax.push_back(softmaxPeer(scores, scores, step, end));
+  return [=] {
+    const auto rows = static_cast<int>(step), depth = static_cast<int>(shape.depth);
+    const float scale = 1 / std::sqrt(static_cast<float>(shape.depth));
+    for (std::int64_t head = 0; head < shape.heads; ++head)
+      for (std::size_t i = 0; i < softmax.size(); ++i) {
+        const std::int64_t begin = static_cast<std::int64_t>(i) * step, end = begin + step;
+        const auto columns = static_cast<int>(end);
+        const std::int64_t first = head * shape.length * shape.depth;
+        const std::int64_t here = first + begin * shape.depth;
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, columns, depth, scale, q + here,
+                    depth, k + first, depth, 0, scores, columns);
+        for (std::int64_t row = 0; shape.isCausal && row < step; ++row)
+          std::fill(scores + row * end + begin + row + 1, scores + (row + 1) * end, -1e30F);
+        softmax[i]();
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, depth, columns, 1, scores,
+                    columns, v + first, depth, 0, o + here, depth);
+      }
   };
 }
 

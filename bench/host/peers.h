@@ -35,11 +35,16 @@ enum class ProductType : std::uint8_t { F32, Bf16, I8 };
 std::function<void()> dnnlProduct(ProductType type, const ProductShape &shape, const void *a,
                                   const void *b, void *c, const float *bias = nullptr);
 
+struct AttentionShape {
+  std::int64_t heads, length, depth;
+  bool isCausal;
+};
+
 /// The forward pass of attention, composed: OpenBLAS's products around oneDNN's softmax, head by
-/// head; `scores` has room for length x length.
-std::function<void()> attentionPeer(std::int64_t heads, std::int64_t length, std::int64_t depth,
-                                    const float *q, const float *k, const float *v, float *o,
-                                    float *scores);
+/// head, and of causal attention 256 rows at a time, as far as the last of them sees; `scores` has
+/// room for length x length. Causal: the length is a multiple of 256.
+std::function<void()> attentionPeer(const AttentionShape &shape, const float *q, const float *k,
+                                    const float *v, float *o, float *scores);
 
 /// What runs behind the peers: library versions and OpenBLAS's choice of core.
 const char *peerVersions();
