@@ -18,8 +18,9 @@ F scaledByPowerOf2(F p, U biased) {
 }
 
 /// The least n of 2^n, where the powers that it is the product of have the bits of 0. Results
-/// vanish long before; but a product that does so takes x86's processors 150 cycles, one with 0
-/// does not, and whole tiles are masked by numbers such as -1e30, which end at this bound.
+/// vanish long before; but a product that does so takes x86's processors a hundred cycles and more,
+/// one with 0 does not, and whole tiles are masked by numbers such as -1e30, which end at this
+/// bound.
 template <class P>
 inline constexpr typename P::Float kLeastExponent = -2 * kBias<P>;
 

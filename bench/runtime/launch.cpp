@@ -46,7 +46,7 @@ double nanoseconds(const stream_ref &on, int count, Launch &launch) {
 /// Launches of one kind, and how many 64-bit and 32-bit arguments one that is written by hand has;
 /// none where there is no such one.
 struct Kind {
-  const char *name;
+  std::string_view name;
   int arguments;
   std::function<void()> launch;
   int wide = 0, narrow = 0;
@@ -63,7 +63,7 @@ void measure(const stream_ref &on, const Kind &kind) {
     best = std::fmin(best, nanoseconds(on, kUsual, kind.launch));
     if (hasPeer) theirs = std::fmin(theirs, nanoseconds(on, kUsual, peer));
   }
-  std::printf("launch=%s arguments=%d best_ns=%.0f", kind.name, kind.arguments, best);
+  std::printf("launch=%s arguments=%d best_ns=%.0f", kind.name.data(), kind.arguments, best);
   if (hasPeer) std::printf(" driver_ns=%.0f over_driver=%.2f", theirs, best / theirs);
   std::puts("");
 }
@@ -159,13 +159,13 @@ int main(int count, char **words) {
        1, 18},
   };
   if (const char *driver = std::getenv("IMBREX_CUDA_DRIVER")) bench::makeContextCurrent(driver);
-  for (const Kind &kind : kinds) {
-    if (count <= 2)
-      measure(on, kind);
-    else if (kind.name == std::string_view(words[1]))
-      for (int i = 0; i < std::atoi(words[2]); ++i) kind.launch();
+  if (count > 2) {
+    const auto kind = std::ranges::find(kinds, std::string_view(words[1]), &Kind::name);
+    if (kind == std::end(kinds)) return std::printf("there is no kind '%s'\n", words[1]), 1;
+    for (int i = std::atoi(words[2]); i > 0; --i) kind->launch();
+    return 0;
   }
-  if (count > 2) return 0;
+  for (const Kind &kind : kinds) measure(on, kind);
   std::vector<i32> sum(1);
   result.copy_to(sum);
   return sum[0] == 171 ? 0 : 1;

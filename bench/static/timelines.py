@@ -12,7 +12,12 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import table
 
 
 def timelines(bench, imbrex, target, only):
@@ -55,7 +60,7 @@ def main():
                   f"{percent(row['unit_share']):>5}; {row['blocks']} blocks "
                   f"{percent(row['unit_share_of_core']):>5}; {row['limit']}")
     if options.save:
-        options.save.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        table.write(options.save, rows)
 
 
 if __name__ == "__main__":

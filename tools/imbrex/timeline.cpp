@@ -7,6 +7,7 @@
 #include "tools/imbrex/kernel_schedule.h"
 #include "tools/imbrex/trips.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace imbrex::tool {
@@ -40,7 +41,13 @@ cl::opt<std::string> output("o", cl::value_desc("FILE"),
                             cl::desc("Write there, and not to standard output"), cl::init("-"),
                             Of{timelineOptions});
 
-constexpr std::int32_t kMostBlocks = 64; // that a core of any machine holds
+/// That a core of any machine holds: no more than warps.
+std::int32_t mostBlocks() {
+  std::int32_t most = 1;
+  for (const machine::Machine &machine : machine::allMachines())
+    most = std::max(most, machine.maxWarpsPerCore);
+  return most;
+}
 
 /// The loops' intervals, each a line; an error for each that cannot be told. They are found with
 /// more trips than were asked for, which takes nothing from what is said of those.
@@ -114,8 +121,8 @@ bool show(Diagnostics &diagnostics) {
 int run() {
   if (file.empty()) return reportMissingSchedule("timeline");
   Diagnostics diagnostics;
-  if (blocks < 1 || blocks > kMostBlocks) {
-    diagnostics.report(Diag::BadOptionNumber, {}, "--blocks", 1, kMostBlocks, blocks.getValue(),
+  if (blocks < 1 || blocks > mostBlocks()) {
+    diagnostics.report(Diag::BadOptionNumber, {}, "--blocks", 1, mostBlocks(), blocks.getValue(),
                        "no core holds more");
     return conclude(false, diagnostics);
   }

@@ -295,12 +295,12 @@ TEST_CASE("a bare pointer that may not be passed is refused behind one that may"
   CHECK(codeBehindOne(std::as_const(there).data()) == "WrongDeviceMemory");
   CHECK(codeBehindOne(device_buffer<f32>()) == "BufferWithoutMemory");
   // Into memory that another argument brings, which is copied each time.
-  for (float *const into : {y.data(), y.data()}) {
+  for (int i = 0; i < 2; ++i) {
     std::vector<float> both = upTo(kTile, 7000);
     const float *const bare = both.data();
     kernel(grid(1), bare, both, kTile, 0.5f, false);
     CHECK(both[0] == 7000.5f);
-    kernel(grid(1), host, into, kTile, 0.5f, false);
+    kernel(grid(1), host, y.data(), kTile, 0.5f, false);
     CHECK(contentOf(y)[0] == 7000.5f);
   }
 }
