@@ -92,25 +92,6 @@ TEST_CASE("imbrex timeline lets blocks of a core fill each other's gaps") {
   }
 }
 
-TEST_CASE("imbrex timeline gives a block of one warp the matrix units of one partition") {
-  const Outcome two = shell(R"(imbrex timeline - --target gfx942 --trips k0=9 --blocks 2 << 'END'
-kernel @k(%a: view<const f16, 2>, %c: view<f32, 2>, %n: i32) stage tiles [warps = 1] {
-  %0 = constant 0 : i32
-  %1 = constant 1 : i32
-  %z = constant 0.0 : f32[16x16]
-  %s = for %0, %n, %1, %z (%k: i32, %sum: f32[16x16]) {
-    %x = view.load %a, %0, %k : f16[16x16]
-    %d = dot %x, %x, %sum : f32[16x16]
-    yield %d
-  } : f32[16x16]
-  view.store %c, %s, %0, %0
-}
-END)");
-  CHECK(two.status == 0);
-  for (const char *units : {"\n  matrix units.0 ", "\n  matrix units.1 "})
-    CHECK_MESSAGE(contains(two.output, units), two.output);
-}
-
 TEST_CASE(
     "imbrex timeline tells at which other trips a schedule stops, and all of those asked for") {
   const Outcome other = shell(R"(imbrex timeline - --trips a=3,b=3 << 'END'

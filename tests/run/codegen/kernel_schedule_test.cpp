@@ -76,5 +76,27 @@ TEST_CASE("a loop whose loads are stored into slots has a timeline, and meetings
   CHECK(contains(shell("imbrex compile product.imx --target gfx942").output,
                  "    a warp, a trip    4 x amdgcn.mfma.f32.32x32x8f16\n"
                  "    busy              128 of 735 cycles of a trip, 17 %; limited by waits, no "
-                 "fewer than 192 by role block\n"));
+                 "fewer than 192 by role block\n"
+                 "    by 8 blocks       67 %\n"));
+  CHECK(contains(shell("imbrex compile product.imx --target gfx942 --json").output,
+                 R"("unit_share_of_core":0.6666)"));
+}
+
+TEST_CASE("imbrex timeline gives a block of one warp the matrix units of one partition") {
+  const Outcome two = shell(R"(imbrex timeline - --target gfx942 --trips k0=9 --blocks 2 << 'END'
+kernel @k(%a: view<const f16, 2>, %c: view<f32, 2>, %n: i32) stage tiles [warps = 1] {
+  %0 = constant 0 : i32
+  %1 = constant 1 : i32
+  %z = constant 0.0 : f32[16x16]
+  %s = for %0, %n, %1, %z (%k: i32, %sum: f32[16x16]) {
+    %x = view.load %a, %0, %k : f16[16x16]
+    %d = dot %x, %x, %sum : f32[16x16]
+    yield %d
+  } : f32[16x16]
+  view.store %c, %s, %0, %0
+}
+END)");
+  CHECK(two.status == 0);
+  for (const char *units : {"\n  matrix units.0 ", "\n  matrix units.1 "})
+    CHECK_MESSAGE(contains(two.output, units), two.output);
 }

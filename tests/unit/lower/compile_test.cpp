@@ -269,23 +269,6 @@ kernel @k(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stag
     CHECK(toJson(*report).find(expected.json) != std::string::npos);
     REQUIRE(report->loops.size() == 1);
   }
-  // Whose assembler is always there, so that it is known how many blocks a core holds.
-  const machine::Machine &machine = *machine::findMachine("gfx942");
-  if (!target::findGpuTarget(machine)) return;
-  ir::Kernel kernel = parsedKernel(kProduct);
-  Diagnostics diagnostics;
-  const auto code = compileForGpu(kernel, target::gpuTarget(machine),
-                                  analysis::usualAssumptions(kernel), diagnostics);
-  REQUIRE_MESSAGE(code, diagnostics.render());
-  const auto report = reportOf(*code, target::gpuTarget(machine));
-  REQUIRE(report);
-  REQUIRE(report->loops.size() == 1);
-  const LoopOnUnits &loop = report->loops[0];
-  const std::int32_t blocks = report->occupancy.blocksPerCore;
-  REQUIRE(blocks > 1);
-  CHECK(loop.shareOfCore.value() > loop.share());
-  CHECK(toText(*report).find("    by " + std::to_string(blocks) + " blocks") != std::string::npos);
-  CHECK(toJson(*report).find(R"("unit_share_of_core":null)") == std::string::npos);
 }
 
 TEST_CASE("a ring that no launch can have is reported at its line, with the bytes") {
