@@ -35,18 +35,23 @@ F exp(F x) {
   return scaledByPowerOf2<P>(polynomial(r, P::kExp), bitsOf(shifted));
 }
 
+/// More than what n can be below the least exponent.
+inline constexpr int kExpLift = 64;
+/// Adding this rounds a float to an integer n and leaves n + kExpLift + bias in the low bits.
+template <class P>
+inline constexpr typename P::Float kRoundAndExpLift = kRounder<P> + kBias<P> + kExpLift;
+
 /// The same bits of an x that is not positive: where nothing overflows, p 2^(n + 64) is normal and
 /// exact, and the product rounds only when the 64 is taken back.
 template <class P, class F>
 F expOfNonePositive(F x) {
-  constexpr int kLift = 64; // more than what n can be below the least exponent
-  constexpr typename P::Float kRound = kRounder<P> + kBias<P> + kLift;
-  F clamped = maxOrNaN(x, F(-(kBias<P> + kLift) * P::kLn2)); // 2^(n + 64) has the bits of 0
+  constexpr typename P::Float kRound = kRoundAndExpLift<P>;
+  F clamped = maxOrNaN(x, F(-(kBias<P> + kExpLift) * P::kLn2)); // 2^(n + 64) has the bits of 0
   F shifted = fma(clamped, F(P::kLog2e), F(kRound));
   F n = shifted - F(kRound);
   F r = fma(n, F(-P::kLn2Tail), fma(n, F(-P::kLn2), clamped));
   F lifted = polynomial(r, P::kExp) * floatOf(bitsOf(shifted) << kMantissaBits<P>);
-  return lifted * F(powerOf2<P>(-kLift));
+  return lifted * F(powerOf2<P>(-kExpLift));
 }
 
 /// exp2(x) = 2^n 2^r, n = round(x).

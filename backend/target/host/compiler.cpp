@@ -5,6 +5,7 @@
 #include "backend/support/environment.h"
 #include "backend/support/file_name.h"
 #include "backend/support/lifetime.h"
+#include "backend/target/host/scale_by_powers.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -28,7 +29,7 @@ namespace {
 
 /// The few passes that pay: our code is already in the shape that we want, but keeps what it
 /// carries in allocas and recomputes addresses.
-void optimise(llvm::Module &module, llvm::TargetMachine &target) {
+void optimise(llvm::Module &module, llvm::TargetMachine &target, const HostMachine &machine) {
   llvm::PassBuilder builder(&target);
   lower::LlvmAnalyses analyses(builder);
   llvm::FunctionPassManager passes;
@@ -36,6 +37,7 @@ void optimise(llvm::Module &module, llvm::TargetMachine &target) {
   passes.addPass(llvm::EarlyCSEPass());
   for (llvm::Function &function : module)
     if (!function.isDeclaration()) passes.run(function, analyses.functions);
+  if (machine.hasScale) scaleByPowers(module);
 }
 
 std::unique_ptr<llvm::MemoryBuffer> generate(llvm::Module &module, llvm::TargetMachine &target,
@@ -116,7 +118,10 @@ HostMachine describe(const llvm::TargetMachine &target) {
   if (avx512 && multipliesPairsOfBf16(target)) vectors.ofBf16 = WordProduct::Bf16;
   vectors.hasAmxBytes = avx512 && features.checkFeatures("+amx-tile,+amx-int8");
   vectors.hasAmxBf16 = avx512 && features.checkFeatures("+amx-tile,+amx-bf16");
-  return {.vectors = vectors, .hasRange = avx512, .name = "host-" + triple.getArchName().str()};
+  return {.vectors = vectors,
+          .hasRange = avx512,
+          .hasScale = avx512,
+          .name = "host-" + triple.getArchName().str()};
 }
 
 std::string portableCpu(const llvm::Triple &triple, const llvm::StringMap<bool> &features) {
@@ -160,7 +165,7 @@ std::unique_ptr<llvm::MemoryBuffer> Compiler::compile(llvm::Module &module,
   IMBREX_CHECK(!broken, "the host target made invalid LLVM IR: {0}", problems);
 
   const std::lock_guard lock(mutex_);
-  optimise(module, *target_);
+  optimise(module, *target_, machine_);
   target_->setOptLevel(effort);
   if (dumps) dumpAssembly(module, *target_, stem);
   return generate(module, *target_, llvm::CodeGenFileType::ObjectFile);

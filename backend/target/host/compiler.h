@@ -22,6 +22,7 @@ namespace imbrex::host {
 struct HostMachine {
   VectorUnit vectors;
   bool hasRange = false; // AVX-512's vrange: minimum and maximum with a defined order of zeros
+  bool hasScale = false; // AVX-512's vscalef: p 2^n, rounded once
   std::string name = {}; // as inline_asm names its target: "host-x86_64", "host-aarch64"
 };
 HostMachine describe(const llvm::TargetMachine &target);

@@ -63,6 +63,7 @@ TEST_CASE("kernels for AArch64 have NEON's registers") {
     CHECK(machine.vectors.bits == 128);
     CHECK(machine.vectors.registers == 32);
     CHECK_FALSE(machine.hasRange);
+    CHECK_FALSE(machine.hasScale);
   });
 }
 

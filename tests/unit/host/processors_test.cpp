@@ -198,6 +198,35 @@ TEST_CASE("tiles of AMX are for processors that have them, and products that fil
     CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::BF16, 64));
 }
 
+TEST_CASE("exponentials are scaled by an instruction where a processor has it") {
+  if (!isX86()) {
+    MESSAGE("SKIP: LLVM may have no x86 here");
+    return;
+  }
+  const auto scaled = [](const std::string &cpu, const std::string &tile, const std::string &made) {
+    ir::Kernel kernel =
+        testing::parsedKernel("kernel @k(%p: view<" + tile.substr(0, 3) +
+                              ", 1>) stage tiles {\n%0 = constant 0 : i32\n"
+                              "%x = view.load %p, %0 : " +
+                              tile + "\n" + made + " : " + tile + "\nview.store %p, %y, %0\n}");
+    Diagnostics diagnostics;
+    REQUIRE(runPasses(kernel, hostPipeline(), diagnostics));
+    Compiler compiler(targetMachineOf(cpu));
+    const KernelCode code = compileKernel(kernel, usualTraits(kernel), compiler);
+    return llvm::StringRef(disassembled(code.object->getMemBufferRef(), cpu)).count("scalef");
+  };
+  for (const std::string tile : {"f32[16]", "f32[8]", "f32[4]", "f64[8]", "f64[4]", "f64[2]"}) {
+    CAPTURE(tile);
+    for (const std::string made : {"%y = exp %x", "%y = exp2 %x"}) {
+      CAPTURE(made);
+      CHECK(scaled("skylake-avx512", tile, made) > 0);
+      CHECK(scaled("haswell", tile, made) == 0);
+    }
+    const std::string below = "%a = abs %x : " + tile + "\n%n = neg %a : " + tile + "\n%y = exp %n";
+    CHECK(scaled("znver4", tile, below) > 0);
+  }
+}
+
 TEST_CASE("kernels for the host flush subnormals in products of bf16 alone, on any processor") {
   if (!isX86()) {
     MESSAGE("SKIP: LLVM may have no x86 here");
