@@ -1,6 +1,7 @@
-// The host device against libraries, one thread on one processor: `bench_host [rounds [products |
-// narrow | attention]]`. Prints a line of JSON per figure. Every result is checked against the
-// peer's before it is timed.
+// The host device against libraries, one thread on one processor: `bench_host [rounds [rows |
+// products | narrow | attention]]`. Prints a line of JSON per figure. Every result is checked
+// against the peer's before it is timed. Beside the libraries stands what no code can be faster
+// than: a copy of as many bytes, or as many multiply-adds on registers.
 
 #include "bench/host/kernels.hpp"
 #include "bench/host/measure.h"
@@ -27,6 +28,8 @@ using imbrex::i32;
 using imbrex::i8;
 
 int rounds = 15;
+
+constexpr double kNoFloor = 0; // beside what cannot be reached
 
 void randomise(buffer<f32> &values, unsigned seed) {
   std::mt19937 random(seed);
@@ -78,21 +81,33 @@ void benchRows(std::int64_t rows) {
   randomise(scale, 2);
   randomise(shift, 3);
   const auto blocks = grid(static_cast<int>(rows));
+  const auto copy = bench::copyPeer(in.data(), theirs.data(), in.size() * sizeof(f32));
+  const auto against = [&](const char *workload, const char *name, const auto &ours,
+                           const std::function<void()> &peer, double floor) {
+    bench::report(workload + (" f32 " + shape), name, "gbs", bytes,
+                  bench::compare(ours, peer, rounds), floor);
+  };
   {
     const auto kernel = imbrex::jit(bench::softmax<Columns>{});
     const auto ours = [&] { kernel(blocks, in, out); };
     const auto peer = bench::softmaxPeer(in.data(), theirs.data(), rows, Columns);
     check("softmax", out, theirs, 1e-6, ours, peer);
-    bench::report("softmax f32 " + shape, "oneDNN", "gbs", bytes,
-                  bench::compare(ours, peer, rounds), 1.3);
+    against("softmax", "oneDNN", ours, peer, 1.3);
+    against("softmax", "copy", ours, copy, kNoFloor);
   }
   const auto kernel = imbrex::jit(bench::layer_norm<Columns>{});
   const auto ours = [&] { kernel(blocks, in, scale, shift, out); };
   const auto peer =
       bench::layerNormPeer(in.data(), scale.data(), shift.data(), theirs.data(), rows, Columns);
   check("layer norm", out, theirs, 1e-4, ours, peer);
-  bench::report("layer norm f32 " + shape, "oneDNN", "gbs", bytes,
-                bench::compare(ours, peer, rounds), 1.3);
+  against("layer norm", "oneDNN", ours, peer, 1.3);
+  against("layer norm", "copy", ours, copy, kNoFloor);
+}
+
+void benchAllRows() {
+  benchAdd();
+  benchRows<1024>(4096);
+  benchRows<4096>(4096);
 }
 
 std::string textOf(const bench::ProductShape &shape) {
@@ -139,6 +154,8 @@ void benchProduct(const bench::ProductShape &shape) {
   against("matmul f32", "OpenBLAS", ours,
           bench::blasProduct(shape, a.data(), b.data(), theirs.data()), 1.0);
   against("matmul f32", "oneDNN", ours, dnnl(nullptr), 1.0);
+  if (const auto alone = bench::multiplyAddsAlone(shape.operations()))
+    compareProducts("matmul f32", "multiply-adds alone", shape, ours, alone, kNoFloor);
   const auto gelu = imbrex::jit(bench::matmul_gelu<BM, BN, BK>{});
   against(
       "matmul+bias+gelu f32", "oneDNN", [&] { gelu(blocks, a, b, bias, c); }, dnnl(bias.data()),
@@ -220,10 +237,15 @@ void benchAttention(std::int64_t heads, std::int64_t length, bool isCausal) {
                                          theirs.data(), scores.data());
   check("attention", o, theirs, 1e-5, ours, peer);
   const double operations = 4.0 * static_cast<double>(heads * length * length) * D;
-  bench::report("attention f32 " + std::to_string(heads) + "x" + std::to_string(length) + "x" +
-                    std::to_string(D) + (isCausal ? " causal" : ""),
-                "OpenBLAS, oneDNN", "gflops", isCausal ? operations / 2 : operations,
-                bench::compare(ours, peer, rounds), 1.3);
+  const double counted = isCausal ? operations / 2 : operations;
+  const auto against = [&](const char *name, const std::function<void()> &run, double floor) {
+    bench::report("attention f32 " + std::to_string(heads) + "x" + std::to_string(length) + "x" +
+                      std::to_string(D) + (isCausal ? " causal" : ""),
+                  name, "gflops", counted, bench::compare(ours, run, rounds), floor);
+  };
+  against("OpenBLAS, oneDNN", peer, 1.3);
+  if (const auto alone = bench::multiplyAddsAlone(counted))
+    against("multiply-adds alone", alone, kNoFloor);
 }
 
 void benchAttentions() {
@@ -298,15 +320,15 @@ int main(int argc, char **argv) {
   std::printf("{\"peers\": \"%s\", \"rounds\": %d}\n", bench::peerVersions(), rounds);
 
   const std::string part = argc > 2 ? argv[2] : "";
-  const std::map<std::string, void (*)()> parts{
-      {"products", benchProducts}, {"narrow", benchNarrowProducts}, {"attention", benchAttentions}};
+  const std::map<std::string, void (*)()> parts{{"rows", benchAllRows},
+                                                {"products", benchProducts},
+                                                {"narrow", benchNarrowProducts},
+                                                {"attention", benchAttentions}};
   if (const auto found = parts.find(part); found != parts.end()) {
     found->second();
     return 0;
   }
-  benchAdd();
-  benchRows<1024>(4096);
-  benchRows<4096>(4096);
+  benchAllRows();
   benchProducts();
   benchAttentions();
   benchCompile("vector add", bench::add<1024>{}, 10);

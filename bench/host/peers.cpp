@@ -11,6 +11,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -50,6 +51,33 @@ __attribute__((target("avx"))) void copyStreaming(const void *from, void *to, st
     _mm256_stream_si256(target + i, _mm256_loadu_si256(source + i));
   _mm_sfence();
 }
+
+/// Sums that do not wait for each other: more than two units with four cycles each have in flight.
+using Chains = std::make_index_sequence<12>;
+
+template <std::size_t... Chain>
+__attribute__((target("avx512f"))) void multiplyAdd512(std::int64_t rounds,
+                                                       std::index_sequence<Chain...> /*chains*/) {
+  __m512 sums[] = {_mm512_set1_ps(static_cast<float>(Chain))...};
+  __m512 factor = _mm512_set1_ps(0.5F);
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    ((sums[Chain] = _mm512_fmadd_ps(factor, factor, sums[Chain])), ...);
+    asm volatile("" : "+v"(factor)); // another one, for all that is known
+  }
+  for (__m512 &sum : sums) asm volatile("" : : "v"(sum));
+}
+
+template <std::size_t... Chain>
+__attribute__((target("avx2,fma"))) void multiplyAdd256(std::int64_t rounds,
+                                                        std::index_sequence<Chain...> /*chains*/) {
+  __m256 sums[] = {_mm256_set1_ps(static_cast<float>(Chain))...};
+  __m256 factor = _mm256_set1_ps(0.5F);
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    ((sums[Chain] = _mm256_fmadd_ps(factor, factor, sums[Chain])), ...);
+    asm volatile("" : "+x"(factor));
+  }
+  for (__m256 &sum : sums) asm volatile("" : : "x"(sum));
+}
 #endif
 
 } // namespace
@@ -63,6 +91,17 @@ std::function<void()> copyPeer(const void *from, void *to, std::size_t bytes) {
     return streaming;
 #endif
   return plain;
+}
+
+std::function<void()> multiplyAddsAlone([[maybe_unused]] double operations) {
+#if defined(__x86_64__)
+  const auto rounds = [=](int lanes) {
+    return static_cast<std::int64_t>(operations / (2.0 * Chains::size() * lanes));
+  };
+  if (__builtin_cpu_supports("avx512f")) return [n = rounds(16)] { multiplyAdd512(n, Chains()); };
+  if (__builtin_cpu_supports("fma")) return [n = rounds(8)] { multiplyAdd256(n, Chains()); };
+#endif
+  return {};
 }
 
 std::function<void()> softmaxPeer(float *in, float *out, std::int64_t rows, std::int64_t columns) {

@@ -11,6 +11,11 @@ namespace bench {
 /// or a loop of streaming stores.
 std::function<void()> copyPeer(const void *from, void *to, std::size_t bytes);
 
+/// What no product of f32 on this processor can be faster than: so many operations (two for each
+/// multiply-add) on registers, in vectors as wide as it has, and nothing else. Empty where this has
+/// no vectors to offer.
+std::function<void()> multiplyAddsAlone(double operations);
+
 /// oneDNN's softmax along the rows of a rows x columns f32 matrix.
 std::function<void()> softmaxPeer(float *in, float *out, std::int64_t rows, std::int64_t columns);
 
