@@ -50,6 +50,13 @@ llvm::GlobalVariable *SharedMemory::reserve(std::int64_t bytes, const llvm::Twin
   return array;
 }
 
+llvm::GlobalVariable *SharedMemory::unread(std::int64_t bytes) {
+  if (!unread_) unread_ = reserve(bytes, "unread");
+  const auto size = unread_->getValueType()->getArrayNumElements();
+  IMBREX_CHECK(static_cast<std::int64_t>(size) >= bytes, "copies of warps have one size");
+  return unread_;
+}
+
 void SharedMemory::addRegion(llvm::GlobalVariable &array) {
   module_.getOrInsertNamedMetadata(kRegions)->addOperand(
       llvm::MDNode::get(module_.getContext(), {llvm::ConstantAsMetadata::get(&array)}));

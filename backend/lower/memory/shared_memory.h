@@ -37,6 +37,8 @@ public:
   /// Memory beside all exchanges, for the whole kernel.
   llvm::GlobalVariable *reserve(std::int64_t bytes, const llvm::Twine &name,
                                 std::int64_t alignment = kAlignment);
+  /// Where copies go that nobody wants: one place for all rings, of so many bytes.
+  llvm::GlobalVariable *unread(std::int64_t bytes);
   /// What threads write there and read is to be in order as in exchanges: a region of the module's.
   void addRegion(llvm::GlobalVariable &array);
   std::int64_t reservedBytes() const { return reserved_; }
@@ -114,6 +116,7 @@ private:
   bool arePassed_ = false;
   std::array<Region, kMostRegions> regions_;
   std::vector<llvm::GlobalVariable *> arrays_; // of final size
+  llvm::GlobalVariable *unread_ = nullptr;
 };
 
 } // namespace imbrex::lower

@@ -21,9 +21,11 @@ SharedRing::SharedRing(Emitter &e, const ir::Op &op)
     base_ = e.shared.reserve(slotBytes_ * slots_, "ring", boxes_->alignment());
   } else {
     copies_ = analysis::copiesOf(e.kernel, op.result(), machine);
-    if (copies_.areInLaneOrder) ofWarp_ = copies_.bytes * machine.warpSize;
-    const std::int64_t unread = ofWarp_ * e.kernel.threads().warps;
-    llvm::GlobalVariable *slots = e.shared.reserve(slotBytes_ * slots_ + unread, "ring");
+    if (copies_.areInLaneOrder) {
+      ofWarp_ = copies_.bytes * machine.warpSize;
+      unread_ = e.shared.unread(ofWarp_ * e.kernel.threads().warps);
+    }
+    llvm::GlobalVariable *slots = e.shared.reserve(slotBytes_ * slots_, "ring");
     if (copies_.areStores) e.shared.addRegion(*slots);
     base_ = slots;
   }
@@ -128,7 +130,8 @@ Value *SharedRing::isAt(Emitter &e, std::int64_t filled, std::int64_t taken) {
 }
 
 Value *SharedRing::unread(Emitter &e) const {
-  return e.b.CreateAdd(e.i32(slots_ * slotBytes_), e.b.CreateMul(e.warp(), e.i32(ofWarp_)));
+  Value *ofWarp = e.b.CreateMul(e.warp(), e.i32(ofWarp_));
+  return addressAt(e, unread_, e.words.uniform(e.b, ofWarp));
 }
 
 Barriers::Barriers(Emitter &e, const ir::Op &op)

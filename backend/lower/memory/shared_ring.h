@@ -31,7 +31,7 @@ public:
   /// The same as a distance from `base`, of a slot that is filled only where the condition holds
   /// (null: always).
   llvm::Value *fillIf(Emitter &emitter, llvm::Value *condition);
-  /// Where a copy of this warp in lane order goes that is not wanted: behind the slots.
+  /// Where a copy of this warp in lane order goes that is not wanted: one place for all rings.
   llvm::Value *unread(Emitter &emitter) const;
   llvm::Value *base() const { return base_; }
   /// The address of the oldest slot that was not read; the next to be read is the one behind it.
@@ -58,6 +58,7 @@ private:
 
   std::int64_t slotBytes_, slots_;
   std::int64_t ofWarp_ = 0; // bytes of one copy of a warp, in lane order
+  llvm::Value *unread_ = nullptr;
   llvm::Value *base_;
   analysis::RingCopies copies_;
   std::optional<layout::BoxLayout> boxes_;

@@ -48,14 +48,20 @@ void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   const auto where = [&](Value *holds, Value *chosen, Value *other) {
     return holds ? e.b.CreateSelect(holds, chosen, other) : chosen;
   };
+  Value *hasPlace = isWanted, *unread = nullptr; // the same for all lanes of a warp
+  if (isWanted) {
+    Value *word = e.words.uniform(e.b, e.b.CreateZExt(isWanted, e.b.getInt32Ty()));
+    hasPlace = e.b.CreateTrunc(word, e.b.getInt1Ty());
+    unread = ring.unread(e);
+  }
   Value *ofWarp = applyColumns(e.b, offsets.columns(layout::Dim::Warp), e.warp());
   auto accessAt = makeAccess();
   for (const llvm::ArrayRef<std::int32_t> vector : copies.vectors.each()) {
     const auto first = static_cast<std::size_t>(vector[0]);
     const auto ofRegister = static_cast<std::int64_t>(offsets.apply(layout::Dim::Register, first));
     Value *inSlot = e.b.CreateMul(e.b.CreateXor(ofWarp, e.i32(ofRegister)), e.i32(bytes));
-    Value *to = where(isWanted, e.b.CreateAdd(slot, inSlot), ring.unread(e));
-    Value *place = e.b.CreateGEP(e.b.getInt8Ty(), ring.base(), e.words.uniform(e.b, to));
+    Value *to = e.words.uniform(e.b, e.b.CreateAdd(slot, inSlot));
+    Value *place = where(hasPlace, e.b.CreateGEP(e.b.getInt8Ty(), ring.base(), to), unread);
     const GlobalAccess from = accessAt(first, vector.size());
     if (std::optional<Vocabulary::BufferPlace> buffer = from.inBuffer) {
       constexpr std::int64_t kOutside = Vocabulary::BufferPlace::kOutside;

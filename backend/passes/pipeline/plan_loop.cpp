@@ -138,8 +138,7 @@ std::int64_t slotsOfIndex(const Kernel &kernel, const Op &loop) {
   return std::min<std::int64_t>(trips, kMostSlots - 1) + 1;
 }
 
-/// Behind a ring whose copies lie in lane order: where those go that nobody wants
-/// (lower/memory/shared_ring.h).
+/// Where copies in lane order go that nobody wants, beside all rings (lower/memory/shared_ring.h).
 std::int64_t unreadBytes(const Kernel &kernel, const machine::Machine &machine) {
   const machine::AsyncCopies &copies = machine.asyncCopies;
   return copies.areInLaneOrder ? std::int64_t{copies.mostBytes} * kernel.threads().count() : 0;
@@ -197,7 +196,7 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const T
   // What exchanges take can be cut into rounds, at the price of time.
   constexpr std::int64_t kLargestShare = 3;
   const std::int64_t least = leastExchangeBytes(kernel);
-  std::int64_t exchange = 0, rings = taken.bytes;
+  std::int64_t exchange = 0, rings = taken.bytes + unreadBytes(kernel, machine);
   const std::set<const Op *> behind = opsBehindRings(kernel);
   walk(kernel.body(), [&](const Op &op) {
     const bool isBefore = !behind.contains(&op);
@@ -206,8 +205,7 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const T
     if (isBefore && exchanges(kernel, op))
       exchange = std::max(exchange, exchangeBytes(kernel, machine, op, taken.inPlace));
     if (op.kind == OpKind::RingNew)
-      rings += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result()) +
-               unreadBytes(kernel, machine);
+      rings += op.attrs<RingAttrs>().slots * slotBytes(kernel, op.result());
     if (op.kind == OpKind::BarrierNew)
       rings += op.attrs<BarrierAttrs>().slots * machine::kBarrierBytes;
   });
@@ -221,10 +219,8 @@ RingRoom ringRoom(const Kernel &kernel, const machine::Machine &machine, const T
           .wantedExchange = std::max(wanted, share)};
 }
 
-std::int64_t bytesOf(const Kernel &kernel, const LoopLoads &loads, const LoopChoice &choice,
-                     const machine::Machine &machine) {
-  return choice.slots * (bytesOfSlot(kernel, loads) + barrierBytes(loads, choice.hasLoader)) +
-         unreadBytes(kernel, machine) * std::ssize(loads.loads);
+std::int64_t bytesOf(const Kernel &kernel, const LoopLoads &loads, const LoopChoice &choice) {
+  return choice.slots * (bytesOfSlot(kernel, loads) + barrierBytes(loads, choice.hasLoader));
 }
 
 namespace {
@@ -234,9 +230,8 @@ public:
   SlotPlanner(const Kernel &kernel, const Op &loop, const LoopLoads &loads, bool hasLoader,
               const RingRoom &room, const PassContext &context)
       : kernel_(kernel), loop_(loop), loads_(loads), hasLoader_(hasLoader), room_(room),
-        context_(context), unread_(unreadBytes(kernel, context.machine) * std::ssize(loads.loads)),
-        bytes_(bytesOfSlot(kernel, loads)),
-        fitting_((room.bytes - unread_) / (bytes_ + barrierBytes(loads, hasLoader))),
+        context_(context), bytes_(bytesOfSlot(kernel, loads)),
+        fitting_(room.bytes / (bytes_ + barrierBytes(loads, hasLoader))),
         ahead_(hasLoader ? fitting_ : slotsOfIndex(kernel, loop)) {}
 
   std::optional<PlannedSlots> run(std::string &why) {
@@ -262,7 +257,7 @@ private:
   bool compare(bool isChosen, PlannedSlots &planned) const {
     const LoopWork work = workOf(kernel_, loop_, loads_, hasLoader_, context_.machine);
     machine::Machine machine = context_.machine;
-    machine.sharedMemoryBytes = static_cast<std::int32_t>(room_.bytes - unread_);
+    machine.sharedMemoryBytes = static_cast<std::int32_t>(room_.bytes);
     schedule::PlanRequest request{.machine = machine,
                                   .loop = work.trips,
                                   .trips =
@@ -302,7 +297,7 @@ private:
   const bool hasLoader_;
   const RingRoom &room_;
   const PassContext &context_;
-  const std::int64_t unread_, bytes_, fitting_, ahead_;
+  const std::int64_t bytes_, fitting_, ahead_;
   std::int32_t most_ = 0;
 };
 

@@ -33,8 +33,7 @@ RingRoom ringRoom(const ir::Kernel &kernel, const machine::Machine &machine,
                   const TakenRoom &taken = {});
 
 /// What the rings of a loop take.
-std::int64_t bytesOf(const ir::Kernel &kernel, const LoopLoads &loads, const LoopChoice &choice,
-                     const machine::Machine &machine);
+std::int64_t bytesOf(const ir::Kernel &kernel, const LoopLoads &loads, const LoopChoice &choice);
 
 struct PlannedSlots {
   std::int32_t slots;

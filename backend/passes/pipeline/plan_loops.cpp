@@ -148,7 +148,7 @@ private:
   }
 
   std::int64_t ringBytes(const PlannedLoop &planned) const {
-    return bytesOf(kernel_, planned.loads, planned.choice, context_.machine);
+    return bytesOf(kernel_, planned.loads, planned.choice);
   }
 
   /// What copies cannot bring, registers can; and all of a loop, where copies would be in the order
