@@ -321,6 +321,10 @@ layout::LinearLayout fragmentOf(const MmaInstruction &instruction, MmaOperand op
   IMBREX_UNREACHABLE("operand");
 }
 
+bool mirrorsOperands(const MmaInstruction &instruction) {
+  return instruction.form == FragmentForm::WmmaMirrored;
+}
+
 std::int32_t strideBits(const MmaInstruction &instruction, MmaOperand operand) {
   const std::int32_t bits = bitsOf(elementOf(instruction, operand));
   if (instruction.form == FragmentForm::MmaSyncBytes) return std::max(bits, 8);

@@ -167,6 +167,9 @@ layout::LinearLayout fragmentOf(const MmaInstruction &instruction, MmaOperand op
 /// Which operand's elements: A, B and sums.
 MatrixElement elementOf(const MmaInstruction &instruction, MmaOperand operand);
 
+/// Whether half of the lanes have copies of the others' parts of A and B.
+bool mirrorsOperands(const MmaInstruction &instruction);
+
 /// Bits from one element of a fragment to the next in its registers: the element's own, or more.
 std::int32_t strideBits(const MmaInstruction &instruction, MmaOperand operand);
 /// The lowest bit of an element within its stride; those around it are zero.

@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/carry_fragments.h"
 
+#include "backend/analysis/matrix_product.h"
 #include "backend/analysis/ring_copies.h"
 #include "backend/ir/products.h"
 #include "backend/ir/shared_tiles.h"
@@ -75,11 +76,15 @@ private:
     return analysis::filledBy(kernel_, slotOf(kernel_, tile).operand(0)) == Ahead::Stores;
   }
 
-  /// Whether a thread has more than what goes from trip to trip, and the fragments of the last of k
-  /// and of the first, which are loaded while those are multiplied.
+  /// Whether a thread has as much as goes from trip to trip, and the fragments of the last of k and
+  /// of the first, which are loaded while those are multiplied.
   bool hasRegisters(const LaggingProduct &lagging) const {
-    const std::int64_t wanted = kOtherRegisters + held_ + kStepsAtOnce * fragmentRegisters(lagging);
-    return wanted < machine::registersOfThread(machine_, kernel_.threads().count());
+    std::int64_t wanted = kOtherRegisters + held_ + kStepsAtOnce * fragmentRegisters(lagging);
+    // Where LLVM orders what is read by itself, it reads ahead a little more (product_order.h).
+    constexpr std::int64_t kReadBesides = 8;
+    if (machine::mirrorsOperands(*analysis::unitOf(kernel_, *lagging.product.dot, machine_)))
+      wanted += kReadBesides;
+    return wanted <= machine::registersOfThread(machine_, kernel_.threads().count());
   }
 
   std::int64_t fragmentRegisters(const LaggingProduct &lagging) const {
