@@ -89,11 +89,12 @@ std::pair<ValueId, ValueId> halves(Builder &build, ValueId tile, std::int32_t ax
   return {split.result(0), split.result(1)};
 }
 
-/// A tile in pieces of so many along an axis; one piece where that does not cut it evenly.
+/// A tile in pieces of so many along an axis; one piece where that does not cut it evenly, or where
+/// the tile has no axis left to count halves by.
 std::vector<ValueId> piecesOf(Builder &build, ValueId tile, std::int32_t axis, std::int64_t each) {
-  const std::int64_t extent = build.kernel().type(tile).shape()[axis];
-  const bool isEven = llvm::has_single_bit(static_cast<std::uint64_t>(extent));
-  if (!isEven || extent <= each) return {tile};
+  const Shape shape = build.kernel().type(tile).shape();
+  const bool isEven = llvm::has_single_bit(static_cast<std::uint64_t>(shape[axis]));
+  if (!isEven || shape[axis] <= each || shape.rank() == Shape::kMaxRank) return {tile};
   const auto [low, high] = halves(build, tile, axis);
   std::vector<ValueId> pieces = piecesOf(build, low, axis, each);
   for (const ValueId piece : piecesOf(build, high, axis, each)) pieces.push_back(piece);
