@@ -53,12 +53,13 @@ Rings stage(Kernel &kernel, Op &loop, const Rings &given) {
 }
 
 /// Nobody asks who brought what of tiles that are read where they lie. Copies in lane order say it
-/// by how a slot lies.
+/// by how a slot lies, those through pointers by who has these.
 void chooseCopyLayouts(Kernel &kernel, const LoopLoads &loads, const machine::Machine &machine) {
   if (machine.asyncCopies.areInLaneOrder) return;
   for (const AheadLoad &load : loads.loads) {
     const ValueId tile = load.op->result();
-    if (load.by != Ahead::Copies || !loads.inPlace.contains(tile)) continue;
+    if (load.by != Ahead::Copies || load.op->kind != OpKind::ViewLoad) continue;
+    if (!loads.inPlace.contains(tile)) continue;
     const layout::LinearLayout &own = kernel.layout(kernel.layoutOf(tile));
     kernel.setLayout(tile, kernel.addLayout(copyLayout(own, kernel.type(tile))));
   }
