@@ -260,3 +260,35 @@ TEST_CASE(
       CHECK(arraysReadByBuffers(code) == 2); // b as well
     }
 }
+
+TEST_CASE("threads meet between the trips of a loop behind the rings that exchanges its factors") {
+  // The atomics meet behind the rings' last use, and nothing is exchanged in front of the loop.
+  const TableKernel one{
+      .name = "behind",
+      .kernel = parsedKernel(
+          "kernel @behind(%p: ptr<f32>, %q: view<const f32, 2>, %a: view<const bf16, 2>, "
+          "%b: view<const bf16, 2>, %c: view<f32, 2>) stage tiles [warps = 2] {\n"
+          "%0 = constant 0 : i32\n%1 = constant 1 : i32\n%n = constant 3 : i32\n"
+          "%one = constant 1.0 : f32[64x16]\n"
+          "%x = for %0, %n, %1, %one [pipelined = 4] (%k: i32, %most: f32[64x16]) {\n"
+          "%l = view.load %q, %0, %k : f32[64x16]\n%m = add %l, %most : f32[64x16]\n"
+          "yield %m\n} : f32[64x16]\n"
+          "%e = arange : i32[1024]\n%f = reshape %e : i32[64x16]\n"
+          "%g = broadcast %p : ptr<f32>[64x16]\n%h = ptr.add %g, %f : ptr<f32>[64x16]\n"
+          "%old = atomic_rmw %h, %x : f32[64x16]\n%z = view.load %c, %0, %0 : f32[64x8]\n"
+          "%s = for %0, %n, %1, %z (%i: i32, %sum: f32[64x8]) {\n"
+          "%u = view.load %a, %i, %0 : bf16[7x64]\n"
+          "%v = permute %u [order = [1, 0]] : bf16[64x7]\n"
+          "%w = view.load %b, %0, %0 : bf16[7x8]\n%d = dot %v, %w, %sum : f32[64x8]\n"
+          "yield %d\n} : f32[64x8]\nview.store %c, %s, %0, %0\n}\n"),
+      .grid = {.extents = {1, 1, 1}},
+      .arguments = {"zeros:1024", "ones:64x48", "ones:21x64", "ones:7x8", "ones:64x8"}};
+  for (const std::string machine : {"sm_80", "gfx942"}) {
+    CAPTURE(machine);
+    if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
+    TableLaunch meant(one), got(one);
+    REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+    CHECK(run(*executableOn("emulated:" + machine, one), one, got) == "");
+    CHECK(got.difference(meant) == "");
+  }
+}

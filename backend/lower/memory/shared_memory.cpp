@@ -79,10 +79,10 @@ void SharedMemory::onMeeting() {
   for (Region &region : regions_) region.readers = Readers::None;
 }
 
-SharedMemory::AllReaders SharedMemory::anyReaders() {
-  AllReaders readers;
-  readers.fill(Readers::Some);
-  return readers;
+SharedMemory::AllReaders SharedMemory::everywhere(Readers readers) {
+  AllReaders all;
+  all.fill(readers);
+  return all;
 }
 
 SharedMemory::AllReaders SharedMemory::readers() const {

@@ -66,7 +66,7 @@ public:
   void onMeeting();
   /// Of all regions, for code that is reached on several ways.
   using AllReaders = std::array<Readers, kMostRegions>;
-  static AllReaders anyReaders();
+  static AllReaders everywhere(Readers readers);
   AllReaders readers() const;
   void setReaders(AllReaders readers);
   void addReaders(AllReaders others) { setReaders(either(readers(), others)); }

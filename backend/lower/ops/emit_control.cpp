@@ -29,7 +29,7 @@ void Emitter::enterLoop(const ir::Op &op) {
                     .before = before,
                     .after = before});
   order.enterLoop(op.regions[0]);
-  shared.addReaders({SharedMemory::Readers::Assumed, SharedMemory::Readers::Assumed});
+  shared.addReaders(SharedMemory::everywhere(SharedMemory::Readers::Assumed));
 }
 
 /// What was assumed at the head of the innermost loop is known at its end: meetings for readers

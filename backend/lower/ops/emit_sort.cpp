@@ -242,7 +242,7 @@ private:
   void mergeInLoop() {
     llvm::IRBuilder<> &b = e_.b;
     const MemoryOrder::Pending pending = e_.order.pending();
-    e_.shared.setReaders(SharedMemory::anyReaders());
+    e_.shared.setReaders(SharedMemory::everywhere(SharedMemory::Readers::Some));
     llvm::BasicBlock *const before = b.GetInsertBlock(), *const loop = e_.newBlock("merge"),
                             *const exit = e_.newBlock("sorted");
     b.CreateBr(loop);
@@ -258,7 +258,7 @@ private:
     b.CreateCondBr(b.CreateICmpULE(next, e_.i32(static_cast<std::int64_t>(bits_.size()))), loop,
                    exit);
     b.SetInsertPoint(exit);
-    e_.shared.setReaders(SharedMemory::anyReaders());
+    e_.shared.setReaders(SharedMemory::everywhere(SharedMemory::Readers::Some));
     e_.order.addPending(pending);
   }
 
