@@ -3,6 +3,7 @@
 #include "backend/ir/products.h"
 #include "backend/support/check.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <array>
@@ -137,6 +138,23 @@ bool keepsTogether(const ir::Kernel &kernel, const ir::Op &dot,
   for (std::size_t i = 0; i < dot.operands.size(); ++i)
     if (i != 2 && !keeps(layout::bitsFor(ir::depthOfElement(kernel, dot, i)))) return false;
   return true;
+}
+
+std::int64_t instructionsOfWarp(const ir::Kernel &kernel, const ir::Op &dot,
+                                const MmaInstruction &unit, const ir::UnitAttrs &attrs) {
+  const ir::Shape &result = kernel.type(dot.result()).shape();
+  const std::int32_t rank = result.rank();
+  std::int64_t count = llvm::divideCeilSigned(ir::depthOf(kernel, dot), unit.k);
+  for (std::int32_t axis = 0; axis < rank; ++axis) {
+    const std::int64_t side = std::int64_t{1} << layout::bitsFor(result[axis]);
+    // The first warp's part is padding only where it has the whole axis.
+    const std::int64_t part =
+        std::min(result[axis], side / attrs.warps[static_cast<std::size_t>(axis)]);
+    const bool isOfRows = axis == rank - (attrs.transposed ? 1 : 2);
+    const std::int64_t piece = axis < rank - 2 ? 1 : isOfRows ? unit.m : unit.n; // of batches one
+    count *= std::max<std::int64_t>(llvm::divideCeilSigned(part, piece), 1);
+  }
+  return count;
 }
 
 MmaOperand fragmentOfOperand(const ir::Op &dot, std::size_t operand) {

@@ -39,6 +39,11 @@ std::optional<machine::BlockScale> blockScaleOf(const ir::Kernel &kernel, const 
 /// Whether an order of k leaves together what has a scale, and what has a byte, in common.
 bool keepsTogether(const ir::Kernel &kernel, const ir::Op &dot, llvm::ArrayRef<std::int64_t> order);
 
+/// How often the warp that makes most of a dot issues the instruction for it, where warps share the
+/// result as the attributes say.
+std::int64_t instructionsOfWarp(const ir::Kernel &kernel, const ir::Op &dot,
+                                const machine::MmaInstruction &unit, const ir::UnitAttrs &attrs);
+
 /// Which of the instruction's operands a dot's operand is.
 machine::MmaOperand fragmentOfOperand(const ir::Op &dot, std::size_t operand);
 

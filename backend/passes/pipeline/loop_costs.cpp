@@ -39,25 +39,6 @@ std::int64_t bytesOf(const Kernel &kernel, ValueId value) {
   return isTile ? type.shape().elements() * storageBits(type.element()) / 8 : 0;
 }
 
-/// Pieces of an axis of the result that each warp has: all where the batches' are `piece` = 1.
-std::int64_t piecesOf(const Kernel &kernel, const Op &dot, std::int32_t axis, std::int64_t piece) {
-  const std::int64_t extent = kernel.type(dot.result()).shape()[axis];
-  const std::int64_t warps = unitAttrs(dot).warps[static_cast<std::size_t>(axis)];
-  return llvm::divideCeilSigned(extent, piece * warps);
-}
-
-std::int64_t instructionsOf(const Kernel &kernel, const Op &dot, const MmaInstruction &unit) {
-  const bool isTransposed = unitAttrs(dot).transposed;
-  const std::int32_t rank = kernel.type(dot.result()).rank();
-  std::int64_t count = llvm::divideCeilSigned(depthOf(kernel, dot), unit.k);
-  for (std::int32_t axis = 0; axis < rank; ++axis) {
-    const bool isOfRows = axis == rank - (isTransposed ? 1 : 2);
-    const std::int64_t piece = axis < rank - 2 ? 1 : isOfRows ? unit.m : unit.n;
-    count *= piecesOf(kernel, dot, axis, piece);
-  }
-  return count;
-}
-
 /// Whether each lane has what it multiplies of an operand in its registers, or its warp has.
 bool isHeld(const Kernel &kernel, const Op &dot, std::size_t operand,
             const analysis::FragmentReads &reads, const machine::Machine &machine) {
@@ -103,7 +84,7 @@ Work workOfProduct(const Kernel &kernel, const Op &dot, const machine::Machine &
   }
   const std::int64_t warps =
       llvm::divideCeilSigned(kernel.threads().warps, machine.partitionsPerCore);
-  Work work{.units = warps * instructionsOf(kernel, dot, *unit) *
+  Work work{.units = warps * analysis::instructionsOfWarp(kernel, dot, *unit, unitAttrs(dot)) *
                      machine::unitCycles(machine, *unit).cycles};
   for (const std::size_t i : {0, 1})
     work += workToRead(bytesThroughShared(kernel, dot, i, machine), machine);
@@ -120,7 +101,7 @@ schedule::DealtResource dealtUnits(const Kernel &kernel, const machine::Machine 
 std::int64_t matrixInstructionsOf(const Kernel &kernel, const Op &dot,
                                   const machine::Machine &machine) {
   const MmaInstruction *unit = analysis::unitOf(kernel, dot, machine);
-  return unit ? instructionsOf(kernel, dot, *unit) : 0;
+  return unit ? analysis::instructionsOfWarp(kernel, dot, *unit, unitAttrs(dot)) : 0;
 }
 
 Work workOf(const Kernel &kernel, const Op &op, const machine::Machine &machine) {

@@ -1,10 +1,17 @@
+#include "backend/ir/products.h"
 #include "backend/ir/text.h"
+#include "backend/passes/pipeline/loop_costs.h"
 #include "backend/report.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "tests/support/assembler.h"
 #include "tests/support/compile_error.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
 
 namespace imbrex {
 namespace {
@@ -269,6 +276,37 @@ kernel @k(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stag
     CHECK(toJson(*report).find(expected.json) != std::string::npos);
     REQUIRE(report->loops.size() == 1);
   }
+}
+
+TEST_CASE("a warp's share of a product is what its code issues, whatever the extents") {
+  for (const machine::Machine *machine : oneOfEachFamily())
+    for (const auto &[m, n] : {std::pair{96, 80}, {48, 40}, {64, 64}, {24, 128}}) {
+      CAPTURE(machine->name);
+      CAPTURE(m);
+      CAPTURE(n);
+      const std::string tile = "f32[" + std::to_string(m) + "x" + std::to_string(n) + "]",
+                        x = "f16[" + std::to_string(m) + "x32]",
+                        y = "f16[32x" + std::to_string(n) + "]";
+      ir::Kernel kernel = parsedKernel(
+          "kernel @k(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stage tiles"
+          " {\n%0 = constant 0 : i64\n%z = constant 0.0 : " +
+          tile + "\n%x = view.load %a, %0, %0 : " + x + "\n%y = view.load %b, %0, %0 : " + y +
+          "\n%s = dot %x, %y, %z : " + tile + "\nview.store %c, %s, %0, %0\n}\n");
+      Diagnostics diagnostics;
+      const auto code = compileForGpu(kernel, target::gpuTarget(*machine),
+                                      analysis::usualAssumptions(kernel), diagnostics);
+      REQUIRE(code);
+      const ir::Op *dot = ir::firstOp(kernel.body(), ir::isOnUnit);
+      REQUIRE(dot != nullptr);
+      const std::string unit = "llvm." + ir::unitAttrs(*dot).unit;
+      std::int64_t calls = 0;
+      for (const llvm::Instruction &of :
+           llvm::instructions(*code->module->getFunction(code->interface.name)))
+        if (const auto *call = llvm::dyn_cast<llvm::CallInst>(&of))
+          calls += call->getCalledFunction() != nullptr &&
+                   call->getCalledFunction()->getName().starts_with(unit);
+      CHECK(calls == passes::pipeline::matrixInstructionsOf(kernel, *dot, *machine));
+    }
 }
 
 TEST_CASE("a ring that no launch can have is reported at its line, with the bytes") {
