@@ -146,6 +146,15 @@ TEST_CASE("what docs/scheduling.md shows of a pipelined loop is what opt explain
   CHECK(contains(shell("cat ../../docs/scheduling.md").output, explained.output));
 }
 
+TEST_CASE("what docs/matrix-units.md shows of a product is what opt explains") {
+  const Outcome explained = shell("imbrex opt product.imx --target sm_80 --explain | "
+                                  "sed -n \"/^# 'dot'/,/^# registers/s/^#/   /p\"");
+  CHECK(explained.output.starts_with("    'dot' at product.imx:13: "));
+  CHECK(contains(explained.output, "\n      next best: "));
+  CHECK(contains(explained.output, "\n    registers of a thread for products: "));
+  CHECK(contains(shell("cat ../../docs/matrix-units.md").output, explained.output));
+}
+
 TEST_CASE("opt has nothing to explain without a GPU, and says so") {
   for (const std::string line : {"imbrex opt scale.imx --explain",
                                  "imbrex opt scale.imx --target host --passes dce --explain"}) {

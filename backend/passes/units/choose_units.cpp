@@ -5,12 +5,11 @@
 #include "backend/ir/builder.h"
 #include "backend/ir/products.h"
 #include "backend/passes/expand/scaled_operand.h"
+#include "backend/passes/units/explain_units.h"
 #include "backend/passes/units/unit_warps.h"
-#include "backend/support/text.h"
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,49 +27,21 @@ std::int64_t weightOf(const Kernel &kernel, ValueId operand) {
   return analysis::bitsOfSources(kernel, operand) > 0 ? kComputed : 1;
 }
 
-std::optional<Product> productOf(const Kernel &kernel, Op &dot, const PassContext &context) {
-  const ProductShape shape = shapeOf(kernel, dot);
-  for (const Elements &elements : waysOf(kernel, dot)) {
-    const auto rows = exactInstructionsFor(context.machine, kernel, dot, elements);
-    if (rows.empty()) continue;
-    const MmaInstruction *unit = cheapestOf(rows, shape);
-    if (!isWorthwhile(shape, *unit)) return std::nullopt;
-    return Product{.op = &dot,
-                   .units = rows,
-                   .unit = unit,
-                   .result = kernel.type(dot.result()).shape(),
-                   .shape = shape,
-                   .elements = elements,
-                   .weights = {weightOf(kernel, dot.operand(0)), weightOf(kernel, dot.operand(1))}};
-  }
-  return std::nullopt;
-}
-
-std::string nameOf(const Op &op) {
-  return "'" + std::string(info(op.kind).mnemonic) + "' at " + toText(op.where);
-}
-
-std::string explained(const Product &product, const Grid &grid) {
-  const Op &op = *product.op;
-  const MmaInstruction &unit = *product.unit;
-  const auto [made, instructions] = costOf(product.shape, unit, false);
-  const std::int64_t wanted = product.shape.multiplications();
-  std::string text = nameOf(op) + ": " + std::string(unit.intrinsic) + ", " +
-                     std::to_string(unit.m) + " x " + std::to_string(unit.n) + " x " +
-                     std::to_string(unit.k) + ", " + std::to_string(instructions) +
-                     " times by warps [" + joined(grid) + "]";
-  if (unit.cycles > 0)
-    text += ", " + std::to_string(instructions * unit.cycles) + " cycles of a unit";
-  if (made > wanted)
-    text += "; " + std::to_string(100 - 100 * wanted / made) + " % of it is padding";
-  return text + "\n";
+/// Of candidates one of which is best.
+Product productOf(const Kernel &kernel, Op &dot, Candidates candidates) {
+  Product product{.op = &dot,
+                  .candidates = std::move(candidates),
+                  .result = kernel.type(dot.result()).shape(),
+                  .shape = shapeOf(kernel, dot),
+                  .weights = {weightOf(kernel, dot.operand(0)), weightOf(kernel, dot.operand(1))}};
+  product.takeBest();
+  return product;
 }
 
 class UnitWriter {
 public:
-  UnitWriter(Kernel &kernel, const PassContext &context, const std::vector<Product> &products,
-             std::int32_t warps)
-      : kernel_(kernel), context_(context), warps_(warps) {
+  UnitWriter(Kernel &kernel, const std::vector<Product> &products, std::int32_t warps)
+      : kernel_(kernel), warps_(warps) {
     for (const Product &product : products) of_[product.op] = &product;
   }
 
@@ -87,20 +58,17 @@ public:
 private:
   void write(Block &block, const Product &product) {
     Op &op = *product.op;
-    if (op.kind == OpKind::DotScaled && product.elements.scale.k != 0)
+    const MmaInstruction &unit = *product.choice().unit;
+    const Elements &elements = product.choice().elements;
+    if (op.kind == OpKind::DotScaled && elements.scale.k != 0)
       packOperands(block, op);
     else if (op.kind == OpKind::DotScaled)
-      scaleOperands(block, op, product.elements);
-    UnitAttrs &attrs = unitAttrs(op);
-    attrs.unit = product.unit->intrinsic;
-    attrs.transposed = machine::isBestTransposed(*product.unit);
-    const Grid grid = gridFor(product, warps_);
-    attrs.warps.assign(grid.begin(), grid.end());
+      scaleOperands(block, op, elements);
+    unitAttrs(op) = attrsFor(product, unit, warps_);
     if (op.kind == OpKind::Dot) {
-      castOperand(block, op, 0, product.elements.a);
-      castOperand(block, op, 1, product.elements.b);
+      castOperand(block, op, 0, elements.a);
+      castOperand(block, op, 1, elements.b);
     }
-    if (context_.explanation) *context_.explanation += explained(product, grid);
   }
 
   /// Units take f4e2m1 with neighbours along k in a byte.
@@ -134,7 +102,6 @@ private:
   }
 
   Kernel &kernel_;
-  const PassContext &context_;
   std::int32_t warps_;
   std::map<const Op *, const Product *> of_;
 };
@@ -143,30 +110,31 @@ private:
 
 const MmaInstruction *unitFor(const Kernel &kernel, const Op &dot, const UnitElements &elements,
                               const machine::Machine &machine) {
-  const auto rows = instructionsFor(
+  const Candidates candidates = candidatesFor(
       machine, kernel, dot,
       {.a = elements.element, .b = elements.element, .precision = elements.precision});
-  if (rows.empty()) return nullptr;
-  const ProductShape shape = shapeOf(kernel, dot);
-  const MmaInstruction *unit = cheapestOf(rows, shape);
-  return isWorthwhile(shape, *unit) ? unit : nullptr;
+  const Candidate *best = bestOf(candidates);
+  return best && isWorthwhile(shapeOf(kernel, dot), *best) ? best->unit : nullptr;
 }
 
 void chooseUnits(Kernel &kernel, const PassContext &context) {
   std::vector<Product> products;
   walk(kernel.body(), [&](Op &op) {
     if (!isProduct(op) || isOnUnit(op)) return; // a file may have chosen
-    if (auto product = productOf(kernel, op, context))
-      products.push_back(std::move(*product));
+    Candidates candidates = candidatesFor(context.machine, kernel, op);
+    const Candidate *best = bestOf(candidates);
+    if (best && isWorthwhile(shapeOf(kernel, op), *best))
+      products.push_back(productOf(kernel, op, std::move(candidates)));
     else if (context.explanation)
-      *context.explanation +=
-          nameOf(op) + ": multiply-adds; " + whyNoUnit(kernel, op, context.machine) + "\n";
+      *context.explanation += explainNoUnit(kernel, op, context.machine, candidates);
   });
   if (products.empty()) return;
   findSharing(kernel, products);
-  const std::int32_t warps = warpsFor(kernel, products, context.machine);
-  for (Product &product : products) makePiecesForAllWarps(product, warps);
-  UnitWriter(kernel, context, products, warps).writeIn(kernel.body());
+  const WarpChoice choice = warpsFor(kernel, products, context.machine);
+  for (Product &product : products) shareAmong(product, kernel, choice.warps);
+  if (context.explanation)
+    *context.explanation += explainUnits(kernel, products, choice, context.machine);
+  UnitWriter(kernel, products, choice.warps).writeIn(kernel.body());
 }
 
 } // namespace imbrex::passes

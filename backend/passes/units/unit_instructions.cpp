@@ -6,6 +6,8 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
 namespace imbrex::passes::units {
 
@@ -21,8 +23,12 @@ ProductShape shapeOf(const Kernel &kernel, const Op &dot) {
 
 // --- instructions for elements ---
 
+namespace {
+
+using Instructions = llvm::SmallVector<const MmaInstruction *, 8>;
+
 Instructions instructionsFor(const machine::Machine &machine, const Kernel &kernel, const Op &dot,
-                             Elements elements) {
+                             const Elements &elements) {
   Instructions found;
   const auto sums = analysis::matrixElementOf(kernel.type(dot.result()).element(), Precision::Ieee);
   const auto a = analysis::matrixElementOf(elements.a, elements.precision),
@@ -38,8 +44,6 @@ Instructions instructionsFor(const machine::Machine &machine, const Kernel &kern
   return found;
 }
 
-namespace {
-
 /// Whether a unit that takes one element for another loses some: those that are subnormal there,
 /// where it flushes them.
 bool loses(const MmaInstruction &unit, ElementKind own, ElementKind cast) {
@@ -48,51 +52,56 @@ bool loses(const MmaInstruction &unit, ElementKind own, ElementKind cast) {
          llvm::APFloat::getSmallestNormalized(floatFormat(cast)).convertToDouble();
 }
 
+std::int64_t instructionsOf(const ProductShape &shape, const MmaInstruction &row) {
+  const bool isTransposed = machine::isBestTransposed(row);
+  const std::int64_t m = isTransposed ? shape.n : shape.m, n = isTransposed ? shape.m : shape.n;
+  const auto count = [](std::int64_t extent, std::int64_t each) {
+    return std::max<std::int64_t>(llvm::divideCeilSigned(extent, each), 1);
+  };
+  return count(m, row.m) * count(n, row.n) * count(shape.k, row.k) * shape.batches;
+}
+
 } // namespace
 
-Instructions exactInstructionsFor(const machine::Machine &machine, const Kernel &kernel,
-                                  const Op &dot, Elements elements) {
-  Instructions rows = instructionsFor(machine, kernel, dot, elements);
-  llvm::erase_if(rows, [&](const MmaInstruction *unit) {
-    return loses(*unit, elementOf(kernel, dot, 0), elements.a) ||
-           loses(*unit, elementOf(kernel, dot, 1), elements.b);
-  });
-  return rows;
+Candidates candidatesFor(const machine::Machine &machine, const Kernel &kernel, const Op &dot,
+                         const Elements &elements) {
+  const Instructions rows = instructionsFor(machine, kernel, dot, elements);
+  const bool knowsCycles = llvm::all_of(
+      rows, [&](const MmaInstruction *row) { return machine::unitCycles(machine, *row).isKnown; });
+  Candidates found;
+  for (const MmaInstruction *row : rows) {
+    const bool flushes = loses(*row, elementOf(kernel, dot, 0), elements.a) ||
+                         loses(*row, elementOf(kernel, dot, 1), elements.b);
+    found.push_back({.unit = row,
+                     .elements = elements,
+                     .refusal = flushes ? Refusal::FlushesSubnormals : Refusal::None,
+                     .isInCycles = knowsCycles,
+                     .each = knowsCycles ? machine::unitCycles(machine, *row).cycles
+                                         : std::int64_t{row->m} * row->n * row->k,
+                     .instructions = instructionsOf(shapeOf(kernel, dot), *row)});
+  }
+  return found;
 }
 
 // --- what is best ---
 
-UnitCost costOf(const ProductShape &shape, const MmaInstruction &row, bool knowsCycles) {
-  const bool isTransposed = machine::isBestTransposed(row);
-  const std::int64_t m = isTransposed ? shape.n : shape.m, n = isTransposed ? shape.m : shape.n;
-  const auto count = [](std::int64_t extent, std::int64_t each) {
-    return std::max<std::int64_t>(static_cast<std::int64_t>(llvm::divideCeil(extent, each)), 1);
+bool isBetter(const Candidate &one, const Candidate &other) {
+  const auto key = [](const Candidate &of) {
+    return std::tuple(of.refusal != Refusal::None, of.way, of.time, of.cost(), of.instructions);
   };
-  const std::int64_t instructions =
-      count(m, row.m) * count(n, row.n) * count(shape.k, row.k) * shape.batches;
-  const std::int64_t each = knowsCycles ? row.cycles : std::int64_t{row.m} * row.n * row.k;
-  return {instructions * each, instructions};
+  return key(one) < key(other);
 }
 
-bool knowCycles(llvm::ArrayRef<const MmaInstruction *> rows) {
-  return llvm::none_of(rows, [](const MmaInstruction *row) { return row->cycles == 0; });
-}
-
-const MmaInstruction *cheapestOf(llvm::ArrayRef<const MmaInstruction *> rows,
-                                 const ProductShape &shape) {
-  const bool knowsCycles = knowCycles(rows);
-  const MmaInstruction *best = nullptr;
-  for (const MmaInstruction *row : rows)
-    if (!best || costOf(shape, *row, knowsCycles) < costOf(shape, *best, knowsCycles)) best = row;
-  return best;
+const Candidate *bestOf(llvm::ArrayRef<Candidate> candidates) {
+  const auto best = llvm::min_element(candidates, isBetter);
+  return best != candidates.end() && best->refusal == Refusal::None ? &*best : nullptr;
 }
 
 /// A unit does some sixteen multiplications in the time that multiply-adds take for one.
 constexpr std::int64_t kMostWaste = 16;
 
-bool isWorthwhile(const ProductShape &shape, const MmaInstruction &row) {
-  const auto [made, instructions] = costOf(shape, row, false);
-  return made <= kMostWaste * shape.multiplications();
+bool isWorthwhile(const ProductShape &shape, const Candidate &candidate) {
+  return candidate.multiplications() <= kMostWaste * shape.multiplications();
 }
 
 // --- elements for a unit ---
@@ -141,34 +150,34 @@ llvm::SmallVector<Elements, 4> waysOf(const Kernel &kernel, const Op &dot) {
   return ways;
 }
 
-// --- why not ---
+namespace {
 
-std::string whyNoUnit(const Kernel &kernel, const Op &dot, const machine::Machine &machine) {
-  const ProductShape shape = shapeOf(kernel, dot);
+/// As own ones, but for the precision, if it asks for more than the least.
+std::optional<Elements> lessPreciseWay(const Kernel &kernel, const Op &dot) {
+  if (dot.kind != OpKind::Dot || elementOf(kernel, dot, 0) != ElementKind::F32) return std::nullopt;
+  if (dot.attrs<DotAttrs>().precision == Precision::Tf32) return std::nullopt;
+  return Elements{.a = ElementKind::F32, .b = ElementKind::F32, .precision = Precision::Tf32};
+}
+
+} // namespace
+
+Candidates candidatesFor(const machine::Machine &machine, const Kernel &kernel, const Op &dot) {
+  Candidates all;
+  std::int32_t way = 0;
   for (const Elements &elements : waysOf(kernel, dot)) {
-    const auto rows = exactInstructionsFor(machine, kernel, dot, elements);
-    if (rows.empty()) continue;
-    const MmaInstruction *unit = cheapestOf(rows, shape);
-    if (!isWorthwhile(shape, *unit))
-      return "of " + std::string(unit->intrinsic) + " one multiplication in " +
-             std::to_string(std::get<0>(costOf(shape, *unit, false)) / shape.multiplications()) +
-             " would be wanted; tiles of more rows or columns would use it";
+    for (Candidate &candidate : candidatesFor(machine, kernel, dot, elements)) {
+      candidate.way = way;
+      all.push_back(candidate);
+    }
+    ++way;
   }
-  const ElementKind a = elementOf(kernel, dot, 0), b = elementOf(kernel, dot, 1),
-                    sums = kernel.type(dot.result()).element();
-  std::string why = "no matrix instruction of " + std::string(machine.name) + " multiplies " +
-                    std::string(info(a).name) + " by " + std::string(info(b).name) + " onto " +
-                    std::string(info(sums).name);
-  if (a == ElementKind::F32 && b == a && dot.kind == OpKind::Dot) {
-    const auto makes = [&](ElementKind element, Precision precision) {
-      return !instructionsFor(machine, kernel, dot, {element, element, precision}).empty();
-    };
-    if (makes(ElementKind::F32, Precision::Tf32))
-      why += "; with precision tf32 or tf32x3 one does";
-    else if (makes(ElementKind::BF16, Precision::Ieee) && machine::hasBf16Op(machine, "cast"))
-      why += "; with precision bf16x3 one does"; // as split-products decides
-  }
-  return why;
+  if (const auto less = lessPreciseWay(kernel, dot))
+    for (Candidate &candidate : candidatesFor(machine, kernel, dot, *less)) {
+      candidate.way = way;
+      candidate.refusal = Refusal::LowerPrecision;
+      all.push_back(candidate);
+    }
+  return all;
 }
 
 } // namespace imbrex::passes::units

@@ -1,5 +1,6 @@
 #include "backend/passes/units/unit_warps.h"
 
+#include "backend/analysis/matrix_product.h"
 #include "backend/machine/occupancy.h"
 #include "backend/passes/layouts/layout_plan.h"
 #include "backend/passes/units/unit_registers.h"
@@ -37,14 +38,6 @@ std::int64_t piecesAlong(std::int64_t extent, std::int64_t piece) {
   return std::max<std::int64_t>(roundedUp(extent) / piece, 1);
 }
 
-/// Along the rows and the columns of the result.
-std::pair<std::int64_t, std::int64_t> piecesOf(const Product &product) {
-  const MmaInstruction &unit = *product.unit;
-  const bool isTransposed = machine::isBestTransposed(unit);
-  return {piecesAlong(product.shape.m, isTransposed ? unit.n : unit.m),
-          piecesAlong(product.shape.n, isTransposed ? unit.m : unit.n)};
-}
-
 /// As many warps as have sums enough.
 std::int32_t warpsBySums(const Kernel &kernel, llvm::ArrayRef<Product> products,
                          const machine::Machine &machine) {
@@ -53,8 +46,7 @@ std::int32_t warpsBySums(const Kernel &kernel, llvm::ArrayRef<Product> products,
     // Where both operands are computed, their registers are as many as the sums'.
     const bool isCrowded = product.weights[0] > 1 && product.weights[1] > 1;
     most = std::max(most, paddedSums(product.shape) * (isCrowded ? 2 : 1));
-    const auto [rows, columns] = piecesOf(product);
-    pieces = std::max(pieces, rows * columns * product.shape.batches);
+    pieces = std::max(pieces, piecesOf(product.shape, *product.choice().unit).all());
     if (product.sharing != Sharing::None) shared += paddedSums(product.shape);
   }
   const std::int64_t wanted =
@@ -77,9 +69,19 @@ std::int64_t giveBatches(Grid &grid, const Shape &shape, std::int64_t warps) {
 
 } // namespace
 
-Grid gridFor(const Product &product, std::int32_t warps) {
+void Product::takeBest() {
+  taken = static_cast<std::size_t>(llvm::min_element(candidates, isBetter) - candidates.begin());
+}
+
+Pieces piecesOf(const ProductShape &shape, const MmaInstruction &unit) {
+  const bool isTransposed = machine::isBestTransposed(unit);
+  return {shape.batches, piecesAlong(shape.m, isTransposed ? unit.n : unit.m),
+          piecesAlong(shape.n, isTransposed ? unit.m : unit.n)};
+}
+
+Grid gridFor(const Product &product, const MmaInstruction &unit, std::int32_t warps) {
   const ProductShape &shape = product.shape;
-  const auto [rows, columns] = piecesOf(product);
+  const auto [batches, rows, columns] = piecesOf(shape, unit);
   Grid grid(static_cast<std::size_t>(product.result.rank()), 1);
   const std::int64_t left = giveBatches(grid, product.result, warps);
   std::optional<std::tuple<std::int64_t, std::int64_t>> least; // idle warps, operands' elements
@@ -104,48 +106,53 @@ Grid gridFor(const Product &product, std::int32_t warps) {
 namespace {
 
 WarpProduct sharedBy(const Product &product, std::int32_t warps) {
-  const Grid grid = gridFor(product, warps);
-  const auto [rows, columns] = piecesOf(product);
+  const MmaInstruction *unit = product.choice().unit;
+  const Grid grid = gridFor(product, *unit, warps);
+  auto [batches, rows, columns] = piecesOf(product.shape, *unit);
   const auto ofWarp = [](std::int64_t pieces, std::int64_t along) {
     return static_cast<std::int64_t>(llvm::divideCeil(pieces, along));
   };
-  std::int64_t batches = product.shape.batches;
   for (const std::int64_t along : llvm::ArrayRef(grid).drop_back(2)) batches /= along;
   return {.dot = product.op,
-          .unit = product.unit,
+          .unit = unit,
           .pieces = {ofWarp(rows, grid[grid.size() - 2]) * std::max<std::int64_t>(batches, 1),
                      ofWarp(columns, grid.back())},
-          .steps = ofWarp(product.shape.k, product.unit->k),
+          .steps = ofWarp(product.shape.k, unit->k),
           .isBesideOthers = product.sharing != Sharing::None,
           .keepsOperands =
               product.sharing == Sharing::Rows ? grid.back() == 1 : grid[grid.size() - 2] == 1};
 }
 
-/// How many registers a thread lacks with so many warps; 0: none.
-std::int64_t missingRegisters(const Kernel &kernel, llvm::ArrayRef<Product> products,
-                              const machine::Machine &machine, std::int32_t warps) {
-  llvm::SmallVector<WarpProduct, 4> shared;
-  for (const Product &product : products) shared.push_back(sharedBy(product, warps));
-  const std::int64_t most = machine::registersOfThread(machine, warps * machine.warpSize);
-  return std::max<std::int64_t>(registersWanted(kernel, machine, shared, warps) - most, 0);
-}
-
 } // namespace
 
+WarpTrial trialOf(const Kernel &kernel, llvm::ArrayRef<Product> products,
+                  const machine::Machine &machine, std::int32_t warps) {
+  llvm::SmallVector<WarpProduct, 4> shared;
+  for (const Product &product : products) shared.push_back(sharedBy(product, warps));
+  return {.warps = warps,
+          .wanted = registersWanted(kernel, machine, shared, warps),
+          .had = machine::registersOfThread(machine, warps * machine.warpSize)};
+}
+
 /// Doubles the warps as long as a thread then lacks fewer registers.
-std::int32_t warpsFor(const Kernel &kernel, llvm::ArrayRef<Product> products,
-                      const machine::Machine &machine) {
-  if (kernel.attributes().warps > 0) return kernel.attributes().warps;
+WarpChoice warpsFor(const Kernel &kernel, llvm::ArrayRef<Product> products,
+                    const machine::Machine &machine) {
+  if (kernel.attributes().warps > 0) return {.warps = kernel.attributes().warps};
   const std::int32_t most = layouts::mostWarps(kernel, machine);
-  std::int32_t warps = std::min(warpsBySums(kernel, products, machine), most);
-  std::int64_t missing = missingRegisters(kernel, products, machine, warps);
-  while (missing > 0 && 2 * warps <= most) {
-    const std::int64_t then = missingRegisters(kernel, products, machine, 2 * warps);
-    if (then >= missing) break;
-    missing = then;
-    warps *= 2;
+  WarpTrial trial =
+      trialOf(kernel, products, machine, std::min(warpsBySums(kernel, products, machine), most));
+  WarpChoice choice{.warps = trial.warps};
+  while (trial.missing() > 0 && 2 * trial.warps <= most) {
+    const WarpTrial twice = trialOf(kernel, products, machine, 2 * trial.warps);
+    if (twice.missing() >= trial.missing()) {
+      choice.more = twice;
+      break;
+    }
+    choice.fewer = trial;
+    trial = twice;
+    choice.warps = trial.warps;
   }
-  return warps;
+  return choice;
 }
 
 // --- products that follow each other ---
@@ -198,14 +205,21 @@ private:
 /// there are not, of the instructions with smaller pieces the cheapest is taken.
 void makePiecesForWarps(Product &product) {
   if (product.sharing == Sharing::None) return;
-  llvm::SmallVector<const MmaInstruction *, 8> fitting;
-  for (const MmaInstruction *unit : product.units) {
-    Product with = product;
-    with.unit = unit;
-    const auto [rows, columns] = piecesOf(with);
-    if ((product.sharing == Sharing::Rows ? rows : columns) >= kLeastWarps) fitting.push_back(unit);
-  }
-  if (!fitting.empty()) product.unit = cheapestOf(fitting, product.shape);
+  const std::int32_t way = product.choice().way;
+  const auto fits = [&](const Candidate &candidate) {
+    const Pieces pieces = piecesOf(product.shape, *candidate.unit);
+    return (product.sharing == Sharing::Rows ? pieces.rows : pieces.columns) >= kLeastWarps;
+  };
+  const auto isRival = [&](const Candidate &candidate) {
+    return candidate.refusal == Refusal::None && candidate.way == way;
+  };
+  if (llvm::none_of(product.candidates, [&](const Candidate &candidate) {
+        return isRival(candidate) && fits(candidate);
+      }))
+    return;
+  for (Candidate &candidate : product.candidates)
+    if (isRival(candidate) && !fits(candidate)) candidate.refusal = Refusal::TooFewPieces;
+  product.takeBest();
 }
 
 } // namespace
@@ -217,31 +231,21 @@ void findSharing(const Kernel &kernel, std::vector<Product> &products) {
 
 // --- as many pieces as warps ---
 
-namespace {
-
-/// The time of the warp that makes most of a product: of all its work, by those that have a part.
-std::int64_t timeOfWarp(const Product &product, const MmaInstruction &unit, std::int32_t warps) {
-  Product with = product;
-  with.unit = &unit;
-  const Grid grid = gridFor(with, warps);
-  const auto [rows, columns] = piecesOf(with);
-  std::int64_t atWork = std::min(grid[grid.size() - 2], rows) * std::min(grid.back(), columns);
-  for (const std::int64_t along : llvm::ArrayRef(grid).drop_back(2)) atWork *= along;
-  const UnitCost cost = costOf(product.shape, unit, knowCycles(product.units));
-  return llvm::divideCeilSigned(std::get<0>(cost), atWork);
+UnitAttrs attrsFor(const Product &product, const MmaInstruction &unit, std::int32_t warps) {
+  return {.unit = std::string(unit.intrinsic),
+          .transposed = machine::isBestTransposed(unit),
+          .warps = gridFor(product, unit, warps)};
 }
 
-} // namespace
-
-void makePiecesForAllWarps(Product &product, std::int32_t warps) {
-  if (product.sharing != Sharing::None) return; // makePiecesForWarps has
-  std::int64_t least = timeOfWarp(product, *product.unit, warps);
-  for (const MmaInstruction *unit : product.units) {
-    const std::int64_t time = timeOfWarp(product, *unit, warps);
-    if (time >= least) continue;
-    least = time;
-    product.unit = unit;
+void shareAmong(Product &product, const Kernel &kernel, std::int32_t warps) {
+  // Whoever makes the same sums as another warp has them for the other product, too.
+  const bool isByTime = product.sharing == Sharing::None;
+  for (Candidate &candidate : product.candidates) {
+    candidate.ofWarp = analysis::instructionsOfWarp(kernel, *product.op, *candidate.unit,
+                                                    attrsFor(product, *candidate.unit, warps));
+    if (isByTime) candidate.time = candidate.costOfWarp();
   }
+  product.takeBest();
 }
 
 } // namespace imbrex::passes::units
