@@ -131,14 +131,14 @@ def amd_code(assembly):
                           "spills": number("vgpr_spill_count")}
 
 
-def warps_on_core(case, count):
-    """As many as whole blocks have, by registers and shared memory."""
+def blocks_on_core(case, count):
+    """Of Triton's, whose warps all multiply; what ours take, the compiler says."""
     granule = case["register_granule"]
     registers = -(-count["registers"] // granule) * granule * warp_of(case["target"])
     by_registers = case["registers_of_core"] // (registers * count["warps"])
     by_shared = case["shared_of_core"] // (count["shared_bytes"] + case["shared_reserved"] or 1)
     by_warps = case["warps_of_core"] // count["warps"]
-    return min(by_registers, by_shared, by_warps) * count["warps"]
+    return min(by_registers, by_shared, by_warps)
 
 
 def counted(case, row, tools, warps):
@@ -154,7 +154,8 @@ def counted(case, row, tools, warps):
         return result | {"error": row.get("assembler", "no disassembler on this machine")}
     code, labels, resources = found
     result |= resources
-    result["warps_on_core"] = warps_on_core(case, result)
+    result["blocks_on_core"] = row.get("blocks_on_core", blocks_on_core(case, result))
+    result["warps_on_core"] = row.get("warps_on_core", result["blocks_on_core"] * warps)
     step = loops.step_of(code, labels, wanted_products(case, warps), warp_of(case["target"]))
     if step is None:
         return result | {"error": "no loop computes the products of a step"}
@@ -266,8 +267,8 @@ def misses(row):
             yield f"instructions {row['ratio' + which]}{which.replace('_', ' ')}"
     if (ratio(ours, theirs, "shared_bytes") or 0) > 1.01:  # barriers of a ring are more
         yield f"shared memory {ours['shared_bytes']} for {theirs['shared_bytes']}"
-    if ours["warps_on_core"] < theirs.get("warps_on_core", 0):
-        yield f"{ours['warps_on_core']} warps on a core for {theirs['warps_on_core']}"
+    if ours["blocks_on_core"] < theirs.get("blocks_on_core", 0):
+        yield f"{ours['blocks_on_core']} blocks on a core for {theirs['blocks_on_core']}"
     if ours["spills"] or ours["stack"]:
         yield f"spills {ours['spills']}, stack {ours['stack']}"
     if ours.get("bank_conflicts"):

@@ -4,6 +4,7 @@
 
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
+#include "backend/machine/occupancy.h"
 #include "bench/static/products.hpp"
 #include "dsl/traced_kernel.h"
 #include "llvm/Support/JSON.h"
@@ -121,7 +122,8 @@ void write(const std::string &path, llvm::StringRef text) {
 
 /// What an assembler made, or why there is none.
 void addObject(llvm::json::Object &line, const std::string &assembly,
-               const target::GpuTarget &target, const std::string &path) {
+               const lower::KernelInterface &interface, const target::GpuTarget &target,
+               const std::string &path) {
   const auto object = target.objectOf(assembly);
   if (!object) {
     line["assembler"] = render(object.error());
@@ -132,6 +134,13 @@ void addObject(llvm::json::Object &line, const std::string &assembly,
   line["registers"] = resources.registers;
   line["spilled_bytes"] = resources.spilledBytes;
   line["stack_bytes"] = resources.stackBytes;
+  // As a report says it, of all of a block's warps: those that load are not among product.warps.
+  const machine::Occupancy occupancy =
+      machine::occupancyOf(target.machine(), {.threads = interface.threads,
+                                              .registersPerThread = resources.registers,
+                                              .sharedMemoryBytes = interface.sharedMemoryBytes});
+  line["blocks_on_core"] = occupancy.blocksPerCore;
+  line["warps_on_core"] = occupancy.warpsPerCore;
   write(path, {object->image.data(), object->image.size()});
 }
 
@@ -157,7 +166,7 @@ llvm::json::Object measure(const bench::Product &product, const target::GpuTarge
   line["shared_bytes"] = code->interface.sharedMemoryBytes;
   line["assembly"] = path + ".s";
   write(path + ".s", *assembly);
-  addObject(line, *assembly, target, path + ".image");
+  addObject(line, *assembly, code->interface, target, path + ".image");
   for (auto &[key, value] : conflictsOf(product, irOf(traced), *code, target.machine()))
     line[key] = std::move(value);
   return line;

@@ -6,6 +6,7 @@ products.py does so with ours where there is no peer, and else says what falls s
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -217,7 +218,7 @@ class Loops(unittest.TestCase):
 
 def count(**given):
     return {"instructions": 100, "warps": 4, "registers": 128, "shared_bytes": 49152, "spills": 0,
-            "stack": 0, "bank_conflicts": 0, "warps_on_core": 16, "masked": True} | given
+            "stack": 0, "bank_conflicts": 0, "blocks_on_core": 4, "masked": True} | given
 
 
 class Comparison(unittest.TestCase):
@@ -239,24 +240,39 @@ class Comparison(unittest.TestCase):
         self.assertEqual(products.ratio(count(), count(instructions=100, warps=8)), 0.5)
         self.assertIsNone(products.ratio(count(), None))
 
-    def test_warps_on_a_core_are_those_of_whole_blocks(self):
-        on = lambda **given: products.warps_on_core(self.CASE, count(**given))
-        self.assertEqual(on(registers=128), 12)  # three blocks by shared memory
-        self.assertEqual(on(registers=249), 8)   # two by registers, which are given by eight
-        self.assertEqual(on(registers=32, shared_bytes=0), 64)
+    def test_what_keeps_blocks_from_a_core(self):
+        on = lambda **given: products.blocks_on_core(self.CASE, count(**given))
+        self.assertEqual(on(registers=128), 3)  # by shared memory
+        self.assertEqual(on(registers=249), 2)  # by registers, which are given by eight
+        self.assertEqual(on(registers=32, shared_bytes=0), 16)
 
     def test_what_falls_short_is_named(self):
         self.assertEqual(list(products.misses(self.row(count(), count(instructions=150)))), [])
         short = count(instructions=130, shared_bytes=65536, spills=2, bank_conflicts=7,
-                      warps_on_core=8)
+                      blocks_on_core=2)
         self.assertEqual(list(products.misses(self.row(short, count(instructions=150)))),
                          ["instructions 0.87", "shared memory 65536 for 49152",
-                          "8 warps on a core for 16", "spills 2, stack 0", "bank conflicts 7"])
+                          "2 blocks on a core for 4", "spills 2, stack 0", "bank conflicts 7"])
         self.assertEqual(list(products.misses(self.row({"error": "no loop"}, None))), ["no loop"])
 
 
 class Products(unittest.TestCase):
     program = ""
+
+    def test_warps_on_a_core_are_all_of_the_blocks(self):
+        tools = products.Tools(None)
+        with tempfile.TemporaryDirectory() as folder:
+            rows = products.ours_of(self.program, "sm_90a", "gemm_bf16_128x128x32_abt", tools,
+                                    folder)
+        if "image" not in rows[0]:
+            self.skipTest(rows[0]["assembler"])
+        for row in rows:
+            self.assertGreater(row["threads"], 32 * row["warps"])  # one loads
+            self.assertEqual(row["warps_on_core"], row["blocks_on_core"] * row["threads"] // 32)
+            shared = row["shared_of_core"] // (row["shared_bytes"] + row["shared_reserved"])
+            warps = 4 * (row["registers_of_core"] // 4 // (32 * -(-row["registers"] // 8) * 8))
+            self.assertEqual(row["blocks_on_core"],
+                             min(shared, warps // (row["threads"] // 32)))
 
     def test_ours_are_counted_where_there_is_no_peer(self):
         done = subprocess.run(
