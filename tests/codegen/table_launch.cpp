@@ -1,6 +1,7 @@
 #include "tests/codegen/table_launch.h"
 
 #include "backend/interpret/interpret.h"
+#include "backend/interpret/scalar.h"
 #include "backend/ir/text.h"
 #include "backend/support/check.h"
 #include "runtime/devices.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <random>
 #include <span>
 
 namespace imbrex::testing {
@@ -46,6 +48,21 @@ bool areClose(const Piece &a, const Piece &b) {
   return std::ranges::equal(ours, theirs, [&](double x, double y) {
     return x == y || (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= kTolerance * largest;
   });
+}
+
+/// From -3 to 3: all that the narrowest have.
+void fillFloats(const TableLaunch &launch) {
+  std::mt19937 rng(3);
+  for (const Piece &piece : launch.pieces()) {
+    if (!ir::isFloat(piece.element) && !ir::isNarrowFloat(piece.element)) continue;
+    const std::int64_t bytes = ir::storageBits(piece.element) / 8;
+    for (std::int64_t at = 0; at < piece.argument.bytes; at += bytes) {
+      const std::uint64_t number = interpret::fromDouble(static_cast<double>(rng() % 7) - 3,
+                                                         ir::ElementKind::F64),
+                          bits = interpret::convert(number, ir::ElementKind::F64, piece.element);
+      std::memcpy(piece.argument.data + at, &bits, static_cast<std::size_t>(bytes));
+    }
+  }
 }
 
 } // namespace
@@ -128,6 +145,25 @@ void checkAsInterpreter(const TableKernel &one, const std::string &machine, cons
   REQUIRE(run(*executable, one, worst,
               {.emulated = {.seed = 7, .numerics = emulate::Numerics::Adversarial}}) == "");
   if (how.agreesAtWorst) CHECK(worst.difference(meant) == "");
+}
+
+void checkBitForBit(const TableKernel &one, llvm::ArrayRef<std::string> machines) {
+  CAPTURE(ir::print(one.kernel));
+  const auto outcome = [&](const runtime::Executable &of, emulate::Numerics numerics) {
+    TableLaunch launch(one);
+    fillFloats(launch);
+    REQUIRE(run(of, one, launch, {.emulated = {.numerics = numerics}}) == "");
+    return launch;
+  };
+  using enum emulate::Numerics;
+  const TableLaunch meant = outcome(*executableOn("interpreter", one), Exact);
+  CHECK(outcome(*executableOn("host", one), Exact) == meant);
+  for (const std::string &machine : machines) {
+    CAPTURE(machine);
+    const auto executable = executableOn("emulated:" + machine, one);
+    CHECK(outcome(*executable, Exact) == meant);
+    CHECK(outcome(*executable, Adversarial) == meant);
+  }
 }
 
 void runInterpreter(const ir::Kernel &kernel, const TableKernel &one, TableLaunch &launch) {

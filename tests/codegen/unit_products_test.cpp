@@ -1,6 +1,6 @@
 // Products of every element type on the matrix units of every kind of machine: extents that are no
 // powers of two, batches, factors that are transposed, loaded as they are or ahead, against the
-// interpreter; exactly, and as badly as the units may add up.
+// interpreter; exactly, and as badly as the units may add up. And of small integers, bit for bit.
 
 #include "backend/analysis/matrix_product.h"
 #include "backend/pipeline.h"
@@ -16,6 +16,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -142,7 +143,84 @@ void checkCase(const Case &of, const char *machine) {
                      {.agreesAtWorst = !keepsFewBits(*machine::findMachine(machine), of.elements)});
 }
 
+/// The instruction that a machine's unit multiplies by; null where it is multiply-adds.
+const machine::MmaInstruction *unitOf(const Case &of, const machine::Machine &machine) {
+  ir::Kernel kernel = CaseText(of).kernel().kernel.clone();
+  Diagnostics diagnostics;
+  REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, machine}, "choose-units"));
+  const machine::MmaInstruction *unit = nullptr;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    if (op.kind == ir::OpKind::Dot) unit = analysis::unitOf(kernel, op, machine);
+  });
+  return unit;
+}
+
+/// Whether the machine has a row for elements as they are.
+bool hasUnitFor(const machine::Machine &machine, std::string_view element, std::string_view sums) {
+  const auto wanted = machine::matrixElementNamed(element);
+  return llvm::any_of(mmaInstructionsOf(machine), [&](const machine::MmaInstruction *row) {
+    return row->a == wanted && row->b == wanted && machine::nameOf(row->sums) == sums;
+  });
+}
+
+/// Together every extent of `kOddExtents` along each axis on each machine's unit, and all 8-bit
+/// elements by themselves. The large ones are of i8, which every unit takes, and quickest to run.
+std::vector<Case> oddCases() {
+  const auto onto = [](const std::string &element) {
+    return Elements{element, element, element == "i8" || element == "u8" ? "i32" : "f32"};
+  };
+  return {
+      {.elements = onto("i8"), .m = 192, .n = 100, .k = 80},
+      {.elements = onto("i8"), .m = 80, .n = 192, .k = 100, .isBTransposed = true},
+      {.elements = onto("f16"), .m = 100, .n = 80, .k = 192},
+      {.elements = onto("f8e4m3fn"), .m = 48, .n = 16, .k = 80, .isBTransposed = true},
+      {.elements = onto("f8e5m2"), .m = 16, .n = 80, .k = 48},
+      {.elements = onto("f8e4m3fnuz"), .batches = 2, .m = 16, .n = 7, .k = 7},
+      {.elements = onto("f8e5m2fnuz"), .batches = 2, .m = 7, .n = 16, .k = 48},
+      {.elements = onto("u8"), .m = 48, .n = 16, .k = 16, .steps = 3, .slots = 3},
+      {.elements = onto("bf16"), .batches = 3, .m = 16, .n = 48, .k = 16},
+      {.elements = onto("f16"), .m = 48, .n = 1, .k = 192},
+      {.elements = onto("f16"), .m = 1, .n = 192, .k = 192},
+      {.elements = onto("f16"), .m = 80, .n = 48, .k = 1},
+      {.elements = onto("f32"), .m = 80, .n = 48, .k = 1},
+  };
+}
+const std::set<std::int64_t> kOddExtents{1, 7, 16, 48, 80, 100, 192};
+
+/// The machines with units that this build has code for.
+std::vector<std::string> emulatedMachines() {
+  std::vector<std::string> found;
+  for (const char *machine : kMachinesWithUnits)
+    if (target::findGpuTarget(*machine::findMachine(machine)) != nullptr)
+      found.emplace_back(machine);
+  return found;
+}
+
 } // namespace
+
+TEST_CASE("small integers are multiplied to the same bits by interpreter, host and every emulated "
+          "machine, whatever the extents") {
+  for (const Case &of : oddCases()) checkBitForBit(CaseText(of).kernel(), emulatedMachines());
+}
+
+TEST_CASE("each machine's unit sees each odd extent along each axis, and bytes as they are") {
+  for (const char *name : kMachinesWithUnits) {
+    CAPTURE(std::string(name));
+    const machine::Machine &machine = *machine::findMachine(name);
+    std::set<std::int64_t> m, n, k;
+    for (const Case &of : oddCases()) {
+      const machine::MmaInstruction *unit = unitOf(of, machine);
+      if (unit) m.insert(of.m), n.insert(of.n), k.insert(of.k);
+      CAPTURE(of.elements.a);
+      // Of one multiplication along k, deep instructions would be padding.
+      if (hasUnitFor(machine, of.elements.a, of.elements.sums) && of.k > 1)
+        CHECK((unit && machine::nameOf(unit->a) == of.elements.a));
+    }
+    CHECK(m == kOddExtents);
+    CHECK(n == kOddExtents);
+    CHECK(k == kOddExtents);
+  }
+}
 
 TEST_CASE("products on matrix units are those of the interpreter, on every emulated machine") {
   std::mt19937 rng(22);
@@ -171,19 +249,9 @@ TEST_CASE("each element type has a unit wherever the table has a row for it") {
   for (const machine::Machine &machine : machine::allMachines())
     for (const Elements &elements : allElements()) {
       const Case plain{.elements = elements};
-      ir::Kernel kernel = CaseText(plain).kernel().kernel.clone();
-      Diagnostics diagnostics;
-      REQUIRE(runPasses(kernel, gpuPipeline(), {diagnostics, machine}, "choose-units"));
-      bool isOnUnit = false;
-      ir::walk(kernel.body(), [&](const ir::Op &op) {
-        isOnUnit |= op.kind == ir::OpKind::Dot && analysis::unitOf(kernel, op, machine) != nullptr;
-      });
+      const bool isOnUnit = unitOf(plain, machine) != nullptr;
       const auto has = [&](std::string_view element) {
-        const auto wanted = machine::matrixElementNamed(element);
-        for (const machine::MmaInstruction *row : mmaInstructionsOf(machine))
-          if (row->a == wanted && row->b == wanted && machine::nameOf(row->sums) == elements.sums)
-            return true;
-        return false;
+        return hasUnitFor(machine, element, elements.sums);
       };
       const bool isNarrow = elements.a.starts_with("f8"),
                  isTf32 = elements.attributes.find("tf32") != std::string::npos;
