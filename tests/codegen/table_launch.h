@@ -1,6 +1,5 @@
 #pragma once
 
-#include "llvm/ADT/ArrayRef.h"
 #include "runtime/executable.h"
 #include "tests/codegen/kernel_table.h"
 #include "tools/imbrex/arguments.h"
@@ -60,10 +59,10 @@ struct Comparison {
 void checkAsInterpreter(const TableKernel &one, const std::string &machine,
                         const Comparison &how = {});
 
-/// Whether the host and emulated devices (names of GPUs) leave the bits that the interpreter does,
-/// also where units add up as badly as they may; a failure of the test where one does not. Floats
-/// are small integers, whose sums are exact in any order.
-void checkBitForBit(const TableKernel &one, llvm::ArrayRef<std::string> machines);
+/// Whether the host and every kind of emulated machine with units leave the bits that the
+/// interpreter does, also where units add up as badly as they may; a failure of the test where one
+/// does not. Floats are small integers, whose sums are exact in any order.
+void checkBitForBit(const TableKernel &one);
 
 /// A launch of a kernel, as it is or as a pass has left it, in the interpreter; a failure of the
 /// test where that reports something.

@@ -7,6 +7,7 @@
 #include "bench/static/measure.h"
 #include "bench/static/products.hpp"
 #include "bench/static/selections.hpp"
+#include "tests/codegen/fused_product.hpp"
 
 #include <doctest/doctest.h>
 
@@ -222,6 +223,44 @@ TEST_CASE("fragments are read 16 bytes at a time, and stored by whole vectors wh
     // Four of each operand, each of four matrices of 8 rows, those of b transposed.
     CHECK(widthsOf(quality.instructions, InstructionClass::SharedLoad) == "8 of 16 bytes, ");
     CHECK(widthsOf(quality.instructions, InstructionClass::SharedStore) == "4 of 16 bytes, ");
+  }
+}
+
+namespace {
+
+template <int BM, int BN, int BK>
+bench::Quality fusedOn(const std::string &machine) {
+  const target::GpuTarget &target = targetOf(machine);
+  return bench::measure(bench::codeOf(trace(testing::fused_product<BM, BN, BK>{}), target), target);
+}
+
+} // namespace
+
+TEST_CASE("a product's residual is loaded and its result stored in rows of 16 bytes, and nothing "
+          "is spilled" *
+          doctest::test_suite("toolkit")) {
+  for (const std::string machine : {"sm_80", "sm_90a", "sm_120a", "gfx90a", "gfx942", "gfx950",
+                                    "gfx1100", "gfx1201", "gfx1250"}) {
+    CAPTURE(machine);
+    const bench::Quality quality = fusedOn<64, 128, 64>(machine);
+    CHECK(areAllWide(quality.instructions, InstructionClass::GlobalStore));
+    for (const auto &[bytes, count] : quality.instructions.widths.at(InstructionClass::GlobalLoad))
+      CHECK((bytes == 16 || (bytes == 2 && count == 1))); // one of the bias
+    if (!quality.image)
+      MESSAGE("SKIP: spills on " << machine << " are not known, for no assembler is found");
+    CHECK(quality.resources.spilledBytes == 0);
+  }
+}
+
+TEST_CASE("of four warps' large tile with a residual, few registers are spilled behind the loop" *
+          doctest::test_suite("toolkit")) {
+  // 128 sums of a thread, 64 registers of residual, 16 of bias: 84 bytes were on sm_80, 52 on
+  // sm_90a.
+  for (const std::string machine : {"sm_80", "sm_90a", "gfx942", "gfx1201"}) {
+    CAPTURE(machine);
+    const bench::Quality quality = fusedOn<128, 128, 32>(machine);
+    CHECK(areAllWide(quality.instructions, InstructionClass::GlobalStore));
+    CHECK(quality.resources.spilledBytes <= (machine.starts_with("sm_") ? 88 : 0));
   }
 }
 
