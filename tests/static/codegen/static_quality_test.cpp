@@ -255,7 +255,7 @@ TEST_CASE("a product's residual is loaded and its result stored in rows of 16 by
 TEST_CASE("of four warps' large tile with a residual, few registers are spilled behind the loop" *
           doctest::test_suite("toolkit")) {
   // 128 sums of a thread, 64 registers of residual, 16 of bias: 84 bytes were on sm_80, 52 on
-  // sm_90a.
+  // sm_90a, once in a block; of eight warps none, which would read more in each trip.
   for (const std::string machine : {"sm_80", "sm_90a", "gfx942", "gfx1201"}) {
     CAPTURE(machine);
     const bench::Quality quality = fusedOn<128, 128, 32>(machine);
