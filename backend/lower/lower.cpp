@@ -257,12 +257,13 @@ std::size_t copiesAtHead(llvm::ArrayRef<std::unique_ptr<ir::Op>> ops) {
   return count;
 }
 
-/// What of a block only its copies ask for: coordinates, and conditions.
+/// What of a block only its copies of boxes ask for: coordinates, and conditions. Copies through
+/// pointers want their pointers where there are no masks, too.
 std::set<const ir::Op *> madeForCopies(const ir::Block &block) {
   std::set<const ir::Op *> found;
   std::set<ir::ValueId> others; // what others ask for
   for (const auto &op : llvm::reverse(block.ops)) {
-    if (isRingCopy(*op)) continue;
+    if (op->kind == OpKind::RingCopyBox) continue;
     const bool isPure = info(op->kind).effect == ir::Effect::Pure && op->regions.empty();
     const auto isAsked = [&](ir::ValueId result) { return others.contains(result); };
     if (isPure && llvm::none_of(op->results, isAsked)) {

@@ -292,3 +292,26 @@ TEST_CASE("threads meet between the trips of a loop behind the rings that exchan
     CHECK(got.difference(meant) == "");
   }
 }
+
+TEST_CASE("copies of pointers that a trip makes for them alone stand beside copies of boxes") {
+  const TableKernel one{
+      .name = "pointers",
+      .kernel = parsedKernel(
+          "kernel @pointers(%a: view<const f32, 3>, %p: ptr<const f32>, %c: view<f32, 3>, %n: i32) "
+          "stage tiles {\n%0 = constant 0 : i32\n%1 = constant 1 : i32\n"
+          "%z = constant 0.0 : f32[4x8x32]\n"
+          "%r = for %0, %n, %1, %z [pipelined = 3] (%k: i32, %s: f32[4x8x32]) {\n"
+          "%x = view.load %a, %0, %0, %k : f32[4x8x16]\n"
+          "%i = arange : i32[2048]\n%j = reshape %i : i32[4x16x32]\n"
+          "%d = constant 2048 : i32\n%o = mul %k, %d : i32\n%b = broadcast %o : i32[4x16x32]\n"
+          "%e = add %j, %b : i32[4x16x32]\n%g = broadcast %p : ptr<const f32>[4x16x32]\n"
+          "%q = ptr.add %g, %e : ptr<const f32>[4x16x32]\n%y = load %q : f32[4x16x32]\n"
+          "%t = dot %x, %y, %s [precision = tf32x3] : f32[4x8x32]\nyield %t\n"
+          "} : f32[4x8x32]\nview.store %c, %r, %0, %0, %0\n}\n"),
+      .grid = {.extents = {1, 1, 1}},
+      .arguments = {"ones:4x8x80", "arange:10240", "zeros:4x8x32", "5"}};
+  TableLaunch meant(one), got(one);
+  REQUIRE(run(*executableOn("interpreter", one), one, meant) == "");
+  CHECK(run(*executableOn("emulated:sm_80", one), one, got) == "");
+  CHECK(got.difference(meant) == "");
+}
