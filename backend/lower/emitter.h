@@ -214,6 +214,7 @@ private:
   struct Trips {
     llvm::Value *first, *end;
     std::int64_t together = 1;
+    llvm::Value *areNone = nullptr; ///< Null: where the first is the end.
   };
   void emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Registers> values);
   bool branchesAroundMasks(const analysis::WholeTrips &trips) const;

@@ -358,6 +358,33 @@ TEST_CASE("copies that nobody wants have one place for all rings") {
   CHECK(made->find(".group_segment_fixed_size: 53248") != std::string::npos);
 }
 
+TEST_CASE("loops of any number of trips that is known do what was proven of their rings") {
+  const auto text = [](int trips, int slots) {
+    return "kernel @k(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stage "
+           "tiles "
+           "{\n%0 = constant 0 : i32\n%1 = constant 1 : i32\n%n = constant " +
+           std::to_string(trips) +
+           " : i32\n%z = constant 0.0 : f32[16x16]\n"
+           "%r = for %0, %n, %1, %z [pipelined = " +
+           std::to_string(slots) +
+           "] (%k: i32, %s: f32[16x16]) {\n%x = view.load %a, %0, %k : f16[16x32]\n"
+           "%y = view.load %b, %k, %0 : f16[32x16]\n%d = dot %x, %y, %s : f32[16x16]\n"
+           "yield %d\n} : f32[16x16]\nview.store %c, %r, %0, %0\n}\n";
+  };
+  for (const char *name : {"sm_80", "gfx950", "gfx942"}) {
+    const target::GpuTarget *target = target::findGpuTarget(machineNamed(name));
+    if (target == nullptr) continue;
+    for (const int slots : {2, 3})
+      for (int trips = 1; trips <= 7; ++trips) {
+        CAPTURE(name);
+        CAPTURE(slots);
+        CAPTURE(trips);
+        ir::Kernel kernel = parsedKernel(text(trips, slots));
+        CHECK(makeAssembly(codeOf(kernel, *target), *target).ok());
+      }
+  }
+}
+
 TEST_CASE("threads copy for one loop, a role of its own loads for the next over the same numbers") {
   const std::string tile = "f32[32x32]", pointers = "ptr<const f32>[32x32]";
   const std::string words = explained(

@@ -122,14 +122,19 @@ void Emitter::emitFor(const ir::Op &op) {
   // A trip of a loop around that has none of this one's does what a trip does that forgot to wait,
   // if there are two slots or loads alone: what the assembly lacks would not be found
   // (validate/ring_order.h).
+  Value *areNone = nullptr;
   if (whole && (loops_.empty() || whole->slots > 2)) {
+    // Some are behind the whole ones, if the loop has any. Of a loop whose trips are known a way
+    // around all of them would be none that was proven.
+    if (whole->behind > 0)
+      areNone = b.CreateICmpEQ(trips, llvm::Constant::getNullValue(trips->getType()));
     first = b.CreateZExtOrTrunc(emitWholeTrips(op, *std::move(whole), turn, trips, values),
                                 trips->getType());
     values.clear();
     for (const ValueId result : op.results) values.push_back(registers(result));
     if (renews) renewThread();
   }
-  emitTrips(op, {.first = first, .end = trips}, values);
+  emitTrips(op, {.first = first, .end = trips, .areNone = areNone}, values);
   if (renews) renewThread();
 }
 
@@ -172,7 +177,8 @@ void Emitter::emitTrips(const ir::Op &op, const Trips &trips, llvm::ArrayRef<Reg
   enterLoop(op);
   llvm::BasicBlock *const runs = newBlock("runs"), *const loop = newBlock("for");
   loops_.back().leaving.push_back({.from = b.GetInsertBlock(), .values = values.vec()});
-  b.CreateCondBr(b.CreateICmpEQ(trips.first, trips.end), loops_.back().exit, runs);
+  Value *const areNone = trips.areNone ? trips.areNone : b.CreateICmpEQ(trips.first, trips.end);
+  b.CreateCondBr(areNone, loops_.back().exit, runs);
   b.SetInsertPoint(runs);
   if (whole_) whole_->begin();
   llvm::BasicBlock *const before = b.GetInsertBlock();
