@@ -63,6 +63,11 @@ constexpr Reason kReasons[] = {
        return row.scale == BlockScale{MatrixElement::E8M0, 16} ||
               row.scale == BlockScale{MatrixElement::F8E4M3FN, 32};
      }},
+    {"sm_120a: `mxf8f6f4` on f4 by f4", "`mxf4` is twice as deep in the same cycles",
+     [](const MmaInstruction &row) {
+       const llvm::StringRef name(row.intrinsic);
+       return name.contains("mxf8f6f4") && name.contains(".e2m1.e2m1.");
+     }},
     {"`mxf4nvf4` with two scales of e8m0", "`mxf4` is the same product",
      [](const MmaInstruction &row) {
        return llvm::StringRef(row.intrinsic).contains("mxf4nvf4") &&

@@ -1,5 +1,6 @@
 #include "backend/passes/units/unit_registers.h"
 
+#include "backend/ir/products.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -55,6 +56,8 @@ private:
       case Origin::Outside: held_ += ofStep * product.steps; break;
       case Origin::Trip:
         step += ofStep;
+        held_ +=
+            castFrom(*product.dot, i, elementOf(*product.unit, fragment), ofStep * product.steps);
         if (loadsAhead_) ahead_ += loaded(product.dot->operand(i));
         break;
       }
@@ -83,6 +86,16 @@ private:
       const Op *from = kernel_.definition(operand);
       return from != nullptr && kernel_.type(operand).rank() > 0 && comesOfProduct(*from);
     });
+  }
+
+  /// What an operand was that is cast for the unit, to so many registers: it is read once, as it
+  /// is, and cast step by step.
+  std::int64_t castFrom(const Op &dot, std::size_t i, machine::MatrixElement taken,
+                        std::int64_t registers) const {
+    const ElementKind own = ir::elementOf(kernel_, dot, i);
+    const std::int64_t bits = storageBits(own), ofTaken = bitsOf(taken);
+    const bool isCast = info(own).name != machine::nameOf(taken) && bits < ofTaken;
+    return isCast ? registers * bits / ofTaken : 0;
   }
 
   std::int64_t loaded(ValueId operand) const {

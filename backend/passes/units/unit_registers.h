@@ -26,9 +26,10 @@ struct WarpProduct {
 };
 
 /// The registers of a thread that a kernel's products want at once: their sums; operands that stay,
-/// as they come from outside of the loop or are another's sums; the fragments of two steps; what is
-/// loaded a trip ahead, where no copies run beside the threads; and a few for addresses and counts.
-/// An estimate, from which the warps of a block are chosen.
+/// as they come from outside of the loop or are another's sums; operands that are cast for the
+/// unit, as they were; the fragments of two steps; what is loaded a trip ahead, where no copies run
+/// beside the threads; and a few for addresses and counts. An estimate, from which the warps of a
+/// block are chosen.
 std::int64_t registersWanted(const ir::Kernel &kernel, const machine::Machine &machine,
                              llvm::ArrayRef<WarpProduct> products, std::int32_t warps);
 
