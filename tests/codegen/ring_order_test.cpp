@@ -5,6 +5,7 @@
 #include "tests/codegen/random_loops.h"
 #include "tests/codegen/ring_assembly.h"
 #include "tests/support/made_object.h"
+#include "tests/support/parsed_kernel.h"
 
 /// What the assembly of pipelined loops does, against what was proven of them.
 namespace imbrex::testing {
@@ -540,6 +541,53 @@ TEST_CASE("more loads to LDS than their counter counts are waited for down to wh
     // In front of a read all but the trips behind it have landed; vmcnt(63) would be no wait.
     const std::string wait = "vmcnt(" + std::to_string(std::min((slots - 2) * 8, 62)) + ")";
     CHECK_MESSAGE(has(*text, wait.c_str()), *text);
+    // No wave barrier is a meeting without its wait: loads to LDS overtake the wave's own reads.
+    std::string weaker = *text;
+    const std::string over = "lgkmcnt(0)";
+    for (std::size_t at = 0; (at = weaker.find(over, at)) != std::string::npos;)
+      weaker.replace(at, over.size(), "lgkmcnt(1)");
+    CHECK(differenceFrom(made.code->rings, target->ringsOf(weaker)));
+  }
+}
+
+TEST_CASE(
+    "the only wave of a block meets nobody, and need not wait for its accesses to LDS there") {
+  const target::GpuTarget *target = targetNamed("gfx1201");
+  if (target == nullptr) return;
+  const TableKernel one{.name = "k",
+                        .kernel = parsedKernel(R"(
+kernel @k(%a: view<const f8e5m2, 2>, %b: view<const f8e5m2, 2>, %c: view<f32, 2>) stage tiles {
+  %0 = constant 0 : i32
+  %1 = constant 1 : i32
+  %2 = constant 2 : i32
+  %zero = constant 0.0 : f32[16x8]
+  %sum = for %0, %2, %1, %zero [pipelined = 2] (%k: i32, %s: f32[16x8]) {
+    %x = view.load %a, %0, %k : f8e5m2[16x16]
+    %y = view.load %b, %0, %k : f8e5m2[8x16]
+    %t = permute %y [order = [1, 0]] : f8e5m2[16x8]
+    %d = dot %x, %t, %s : f32[16x8]
+    yield %d
+  } : f32[16x8]
+  view.store %c, %sum, %0, %0
+})"),
+                        .grid = {},
+                        .arguments = {}};
+  const Compiled made = compiled(one, *target);
+  const auto text = makeAssembly(*made.code, *target);
+  REQUIRE_MESSAGE(text, text.error().message);
+  const Lines lines = linesOf(*text);
+  const auto differs = [&](const Lines &other) {
+    return differenceFrom(made.code->rings, target->ringsOf(textOf(other))).has_value();
+  };
+  const auto meets = [](const std::string &line) { return has(line, "wave barrier"); };
+  // Two in the code of whole trips, which all may be others, and two in that of the others.
+  CHECK(std::ranges::count_if(lines, meets) == 4);
+  int met = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!meets(lines[i]) || ++met <= 2) continue;
+    Lines without = lines;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+    CHECK(differs(without));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "backend/support/check.h"
 #include "backend/target/amdgpu/gcn_flags.h"
 #include "backend/target/amdgpu/gcn_instruction.h"
+#include "backend/target/codegen/assembly_text.h"
 
 namespace imbrex::target::amdgpu {
 namespace {
@@ -14,16 +15,24 @@ std::optional<std::int32_t> loadsLeft(llvm::StringRef operands) {
   return count.getAsInteger(10, left) ? std::nullopt : std::optional(left);
 }
 
+/// How LLVM writes that the lanes of a block of one wave meet, for which no instruction is needed,
+/// and the name of the instruction that it is taken for.
+constexpr llvm::StringLiteral kLanesMeet = "; wave barrier", kWaveBarrier = "wave_barrier";
+
 /// Whether the wave's own accesses to LDS are over: others, whom it meets, may write there then.
 class LdsAccesses {
 public:
+  /// Of code that loads to LDS, or does not.
+  explicit LdsAccesses(bool loads) : loads_(loads) {}
   void begin() { areOver_ = haveArrived_ = false; }
   /// Returns whether the wave has met the others here, behind its own accesses. From gfx12 on it
-  /// says first that it is there.
+  /// says first that it is there. The only wave of a block meets nobody: it makes its accesses in
+  /// their order, and LLVM need not wait for them. Loads to LDS are no accesses in that order.
   bool read(llvm::StringRef opcode, llvm::StringRef operands) {
     if (opcode.starts_with("ds_")) areOver_ = haveArrived_ = false;
     areOver_ |= endsLds(opcode, operands);
     if (opcode == "s_barrier_signal") haveArrived_ = areOver_;
+    if (opcode == kWaveBarrier) return areOver_ || !loads_;
     return (opcode == "s_barrier" && areOver_) || (opcode == "s_barrier_wait" && haveArrived_);
   }
 
@@ -38,8 +47,14 @@ private:
     return !operands.trim().getAsInteger(0, left) && (left & kCount) == 0;
   }
 
+  const bool loads_;
   bool areOver_ = false, haveArrived_ = false;
 };
+
+bool loadsToLds(llvm::StringRef assembly) {
+  return llvm::any_of(linesOf(assembly, ";"),
+                      [](llvm::StringRef line) { return isLoadToLds(GcnInstruction(line)); });
+}
 
 CodeLine readGcn(llvm::StringRef line, Flags &flags, LdsAccesses &accesses) {
   if (line.ends_with(":")) return flags.begin(), accesses.begin(), CodeLine{};
@@ -61,12 +76,11 @@ CodeLine readGcn(llvm::StringRef line, Flags &flags, LdsAccesses &accesses) {
 CodeGraph ringsOfAssembly(llvm::StringRef assembly) {
   const std::size_t begin = assembly.find("; %bb.0");
   std::string body = assembly.drop_front(std::min(begin, assembly.size())).str();
-  // How LLVM writes that the lanes of a block of one wave meet, for which no instruction is needed.
-  constexpr llvm::StringRef kMeeting = "; wave barrier";
-  for (std::size_t at = body.find(kMeeting); at != std::string::npos; at = body.find(kMeeting, at))
-    body.replace(at, kMeeting.size(), "s_barrier");
+  for (std::size_t at = body.find(kLanesMeet); at != std::string::npos;
+       at = body.find(kLanesMeet, at))
+    body.replace(at, kLanesMeet.size(), kWaveBarrier);
   Flags flags;
-  LdsAccesses accesses;
+  LdsAccesses accesses(loadsToLds(body));
   CodeGraph graph =
       codeGraph(body, ";", [&](llvm::StringRef line) { return readGcn(line, flags, accesses); });
   keepFlags(graph);
