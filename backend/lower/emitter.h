@@ -182,6 +182,7 @@ public:
   WholeCopies *whole() { return whole_; }
   /// Leave the kernel if a condition, the same for all threads, holds.
   void endBlockIf(llvm::Value *condition);
+  /// A condition on which all lanes of a warp agree, in a way that the machine can see.
   llvm::Value *agreed(llvm::Value *condition);
   /// Where it is there and does not hold, loads of this place in the code read zeros.
   llvm::Value *loadsIf() { return loadsIf_; }

@@ -312,43 +312,54 @@ TEST_CASE("as many slots are taken as fit, and the bytes are told") {
 
 namespace {
 
-/// A product of 128 x 128 in steps of `depth` of k, by four warps.
-std::string productOf(const std::string &element, const std::string &sum,
-                      const std::string &depth) {
-  const auto tile = [&](const std::string &of, const std::string &extents) {
-    return of + "[" + extents + "]";
+/// A product in a loop, a · bᵀ, by four warps.
+struct ProductLoop {
+  std::string element, sum;
+  int extent, depth; ///< Of the result along both axes; of a step along k.
+  int slots = 3;
+  int trips = 0; ///< 0: as many as the launch says.
+};
+
+std::string textOf(const ProductLoop &of) {
+  const auto tile = [](const std::string &element, int rows, int columns) {
+    return element + "[" + std::to_string(rows) + "x" + std::to_string(columns) + "]";
   };
-  const std::string a = tile(element, "128x" + depth), c = tile(sum, "128x128");
-  return "kernel @k(%a: view<const " + element + ", 2>, %b: view<const " + element +
-         ", 2>, %c: view<" + sum +
-         ", 2>, %n: i64) stage tiles [warps = 4] {\n"
-         "%zero = constant 0 : i64\n%one = constant 1 : i64\n%none = constant 0 : " +
-         c + "\n%all = for %zero, %n, %one, %none [pipelined = 3] (%k: i64, %s: " + c +
-         ") {\n%x = view.load %a, %zero, %k : " + a + "\n%y = view.load %b, %zero, %k : " + a +
-         "\n%t = permute %y [order = [1, 0]] : " + tile(element, depth + "x128") +
-         "\n%d = dot %x, %t, %s : " + c + "\nyield %d\n} : " + c +
-         "\nview.store %c, %all, %zero, %zero\n}\n";
+  const std::string factor = tile(of.element, of.extent, of.depth),
+                    transposed = tile(of.element, of.depth, of.extent),
+                    sums = tile(of.sum, of.extent, of.extent),
+                    trips = of.trips > 0 ? "%trips" : "%n";
+  return "kernel @k(%a: view<const " + of.element + ", 2>, %b: view<const " + of.element +
+         ", 2>, %c: view<" + of.sum + ", 2>, %n: i64) stage tiles [warps = 4] {\n" +
+         "%zero = constant 0 : i64\n%one = constant 1 : i64\n%trips = constant " +
+         std::to_string(of.trips) + " : i64\n%none = constant 0 : " + sums +
+         "\n%all = for %zero, " + trips + ", %one, %none [pipelined = " + std::to_string(of.slots) +
+         "] (%k: i64, %s: " + sums + ") {\n%x = view.load %a, %zero, %k : " + factor +
+         "\n%y = view.load %b, %zero, %k : " + factor +
+         "\n%t = permute %y [order = [1, 0]] : " + transposed + "\n%d = dot %x, %t, %s : " + sums +
+         "\nyield %d\n} : " + sums + "\nview.store %c, %all, %zero, %zero\n}\n";
 }
 
 } // namespace
 
 TEST_CASE("where reads are put in order, fragments are carried in all registers that there are") {
-  const auto carried = [](const std::string &text, std::string_view machine) {
-    const TableKernel one{.name = "k", .kernel = parsedKernel(text), .grid = {}, .arguments = {}};
+  const auto carried = [](const ProductLoop &of, std::string_view machine) {
+    const TableKernel one{
+        .name = "k", .kernel = parsedKernel(textOf(of)), .grid = {}, .arguments = {}};
     ir::Kernel kernel = pipelined(one, machineNamed(machine));
     constexpr std::size_t kSumsAndLoads = 3; // the loads of the next trip
     return opsOf(kernel, {ir::OpKind::For}).front()->results.size() - kSumsAndLoads;
   };
-  CHECK(carried(productOf("f16", "f32", "32"), "gfx1201") == 2);
-  CHECK(carried(productOf("i8", "i32", "64"), "gfx1201") == 2);
+  const ProductLoop bytes{.element = "i8", .sum = "i32", .extent = 128, .depth = 64};
+  CHECK(carried({.element = "f16", .sum = "f32", .extent = 128, .depth = 32}, "gfx1201") == 2);
+  CHECK(carried(bytes, "gfx1201") == 2);
   // LLVM's own order takes more registers there: 3 were spilled.
-  CHECK(carried(productOf("i8", "i32", "64"), "gfx1100") == 0);
+  CHECK(carried(bytes, "gfx1100") == 0);
 }
 
 TEST_CASE("copies that nobody wants have one place for all rings") {
   // Two rings of three slots of 8 KiB, and 16 bytes for each of 256 threads.
   const machine::Machine &machine = machineNamed("gfx950");
-  const std::string text = productOf("i8", "i32", "64");
+  const std::string text = textOf({.element = "i8", .sum = "i32", .extent = 128, .depth = 64});
   CHECK(explained(text, "gfx950").find("a block has 159744 for them") != std::string::npos);
   const target::GpuTarget *target = target::findGpuTarget(machine);
   if (target == nullptr) return;
@@ -359,18 +370,6 @@ TEST_CASE("copies that nobody wants have one place for all rings") {
 }
 
 TEST_CASE("loops of any number of trips that is known do what was proven of their rings") {
-  const auto text = [](int trips, int slots) {
-    return "kernel @k(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stage "
-           "tiles "
-           "{\n%0 = constant 0 : i32\n%1 = constant 1 : i32\n%n = constant " +
-           std::to_string(trips) +
-           " : i32\n%z = constant 0.0 : f32[16x16]\n"
-           "%r = for %0, %n, %1, %z [pipelined = " +
-           std::to_string(slots) +
-           "] (%k: i32, %s: f32[16x16]) {\n%x = view.load %a, %0, %k : f16[16x32]\n"
-           "%y = view.load %b, %k, %0 : f16[32x16]\n%d = dot %x, %y, %s : f32[16x16]\n"
-           "yield %d\n} : f32[16x16]\nview.store %c, %r, %0, %0\n}\n";
-  };
   for (const char *name : {"sm_80", "gfx950", "gfx942"}) {
     const target::GpuTarget *target = target::findGpuTarget(machineNamed(name));
     if (target == nullptr) continue;
@@ -379,7 +378,12 @@ TEST_CASE("loops of any number of trips that is known do what was proven of thei
         CAPTURE(name);
         CAPTURE(slots);
         CAPTURE(trips);
-        ir::Kernel kernel = parsedKernel(text(trips, slots));
+        ir::Kernel kernel = parsedKernel(textOf({.element = "f16",
+                                                 .sum = "f32",
+                                                 .extent = 16,
+                                                 .depth = 32,
+                                                 .slots = slots,
+                                                 .trips = trips}));
         CHECK(makeAssembly(codeOf(kernel, *target), *target).ok());
       }
   }

@@ -236,8 +236,7 @@ void Emitter::emitWhile(const ir::Op &op) {
   leaveLoop(op);
 }
 
-/// A condition that all threads of the block agree on, in a way that the machine can see: for lanes
-/// that might part it would keep account of each, and of those that have left.
+/// For lanes that might part the machine would keep account of each, and of those that have left.
 Value *Emitter::agreed(Value *condition) {
   Value *const bit = b.CreateZExt(condition, b.getInt32Ty());
   return b.CreateICmpNE(words.uniform(b, bit), b.getInt32(0));

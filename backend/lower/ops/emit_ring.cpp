@@ -48,12 +48,8 @@ void fillInLaneOrder(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   const auto where = [&](Value *holds, Value *chosen, Value *other) {
     return holds ? e.b.CreateSelect(holds, chosen, other) : chosen;
   };
-  Value *hasPlace = isWanted, *unread = nullptr; // the same for all lanes of a warp
-  if (isWanted) {
-    Value *word = e.words.uniform(e.b, e.b.CreateZExt(isWanted, e.b.getInt32Ty()));
-    hasPlace = e.b.CreateTrunc(word, e.b.getInt1Ty());
-    unread = ring.unread(e);
-  }
+  Value *const hasPlace = isWanted ? e.agreed(isWanted) : nullptr;
+  Value *const unread = isWanted ? ring.unread(e) : nullptr;
   Value *ofWarp = applyColumns(e.b, offsets.columns(layout::Dim::Warp), e.warp());
   auto accessAt = makeAccess();
   for (const llvm::ArrayRef<std::int32_t> vector : copies.vectors.each()) {

@@ -22,7 +22,7 @@ constexpr llvm::StringLiteral kLanesMeet = "; wave barrier", kWaveBarrier = "wav
 /// Whether the wave's own accesses to LDS are over: others, whom it meets, may write there then.
 class LdsAccesses {
 public:
-  /// Of code that loads to LDS, or does not.
+  /// Of one wave's code that loads to LDS, or of other.
   explicit LdsAccesses(bool loads) : loads_(loads) {}
   void begin() { areOver_ = haveArrived_ = false; }
   /// Returns whether the wave has met the others here, behind its own accesses. From gfx12 on it
@@ -76,11 +76,11 @@ CodeLine readGcn(llvm::StringRef line, Flags &flags, LdsAccesses &accesses) {
 CodeGraph ringsOfAssembly(llvm::StringRef assembly) {
   const std::size_t begin = assembly.find("; %bb.0");
   std::string body = assembly.drop_front(std::min(begin, assembly.size())).str();
-  for (std::size_t at = body.find(kLanesMeet); at != std::string::npos;
-       at = body.find(kLanesMeet, at))
+  const bool isOfOneWave = body.find(kLanesMeet) != std::string::npos;
+  for (std::size_t at = 0; (at = body.find(kLanesMeet, at)) != std::string::npos;)
     body.replace(at, kLanesMeet.size(), kWaveBarrier);
   Flags flags;
-  LdsAccesses accesses(loadsToLds(body));
+  LdsAccesses accesses(isOfOneWave && loadsToLds(body));
   CodeGraph graph =
       codeGraph(body, ";", [&](llvm::StringRef line) { return readGcn(line, flags, accesses); });
   keepFlags(graph);

@@ -37,7 +37,7 @@ void optimise(llvm::Module &module, llvm::TargetMachine &target, const HostMachi
   passes.addPass(llvm::EarlyCSEPass());
   for (llvm::Function &function : module)
     if (!function.isDeclaration()) passes.run(function, analyses.functions);
-  if (machine.hasScale) scaleByPowers(module);
+  if (machine.hasAvx512) scaleByPowers(module);
 }
 
 std::unique_ptr<llvm::MemoryBuffer> generate(llvm::Module &module, llvm::TargetMachine &target,
@@ -118,10 +118,7 @@ HostMachine describe(const llvm::TargetMachine &target) {
   if (avx512 && multipliesPairsOfBf16(target)) vectors.ofBf16 = WordProduct::Bf16;
   vectors.hasAmxBytes = avx512 && features.checkFeatures("+amx-tile,+amx-int8");
   vectors.hasAmxBf16 = avx512 && features.checkFeatures("+amx-tile,+amx-bf16");
-  return {.vectors = vectors,
-          .hasRange = avx512,
-          .hasScale = avx512,
-          .name = "host-" + triple.getArchName().str()};
+  return {.vectors = vectors, .hasAvx512 = avx512, .name = "host-" + triple.getArchName().str()};
 }
 
 std::string portableCpu(const llvm::Triple &triple, const llvm::StringMap<bool> &features) {

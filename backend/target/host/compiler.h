@@ -21,8 +21,8 @@ namespace imbrex::host {
 /// What code for a processor may use.
 struct HostMachine {
   VectorUnit vectors;
-  bool hasRange = false; // AVX-512's vrange: minimum and maximum with a defined order of zeros
-  bool hasScale = false; // AVX-512's vscalef: p 2^n, rounded once
+  /// vrange: minimum and maximum with a defined order of zeros; vscalef: p 2^n, rounded once.
+  bool hasAvx512 = false;
   std::string name = {}; // as inline_asm names its target: "host-x86_64", "host-aarch64"
 };
 HostMachine describe(const llvm::TargetMachine &target);

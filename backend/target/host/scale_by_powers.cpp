@@ -1,13 +1,12 @@
 #include "backend/target/host/scale_by_powers.h"
 
 #include "backend/math/exponential.h"
+#include "backend/target/host/avx512.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/PatternMatch.h"
 
-#include <algorithm>
 #include <optional>
 
 namespace imbrex::host {
@@ -87,7 +86,7 @@ bool isForAlone(Instruction &value, const Instruction &product) {
 
 /// Takes away the bound below which all vanishes.
 void unbind(const Scaled &scaled, const Instruction &product) {
-  Value *bounded = nullptr, *x = nullptr;
+  Value *bounded = nullptr;
   const llvm::APFloat *low = nullptr, *factor = nullptr;
   double scale = 1;
   if (match(scaled.shifted,
@@ -99,60 +98,30 @@ void unbind(const Scaled &scaled, const Instruction &product) {
   if (choice == nullptr || !match(choice->getTrueValue(), m_APFloat(low)) ||
       low->convertToDouble() * scale > scaled.vanishing)
     return;
-  x = choice->getFalseValue();
+  Value *const x = choice->getFalseValue();
   const auto isBelow =
       m_SpecificFCmp(llvm::CmpInst::FCMP_OGT, m_Specific(choice->getTrueValue()), m_Specific(x));
   if (match(choice->getCondition(), isBelow) && isForAlone(*choice, product))
     choice->replaceAllUsesWith(x);
 }
 
-llvm::Intrinsic::ID instructionFor(const llvm::Type &vector) {
-  const bool isDouble = vector.getScalarType()->isDoubleTy();
-  switch (vector.getPrimitiveSizeInBits().getFixedValue()) {
-  case 128:
-    return isDouble ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_128
-                    : llvm::Intrinsic::x86_avx512_mask_scalef_ps_128;
-  case 256:
-    return isDouble ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_256
-                    : llvm::Intrinsic::x86_avx512_mask_scalef_ps_256;
-  case 512:
-    return isDouble ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_512
-                    : llvm::Intrinsic::x86_avx512_mask_scalef_ps_512;
-  default: return llvm::Intrinsic::not_intrinsic;
-  }
-}
-
-Value *scaledAtOnce(Instruction &product, const Scaled &scaled, Value *exponent) {
-  llvm::IRBuilder<> b(&product);
-  auto &type = llvm::cast<llvm::FixedVectorType>(*product.getType());
-  Value *remains = b.CreateFCmpUGT(exponent, llvm::ConstantFP::get(&type, scaled.vanishing));
-  const unsigned lanes = type.getNumElements(), maskBits = std::max(8U, lanes);
-  if (lanes < maskBits) {
-    llvm::SmallVector<int, 8> widened(maskBits, static_cast<int>(lanes)); // a lane that is off
-    for (unsigned lane = 0; lane < lanes; ++lane) widened[lane] = static_cast<int>(lane);
-    remains =
-        b.CreateShuffleVector(remains, llvm::Constant::getNullValue(remains->getType()), widened);
-  }
-  llvm::SmallVector<Value *, 5> arguments{scaled.p, exponent, llvm::Constant::getNullValue(&type),
-                                          b.CreateBitCast(remains, b.getIntNTy(maskBits))};
-  constexpr std::uint32_t kBits = 512, kCurrentRounding = 4;
-  if (type.getPrimitiveSizeInBits() == kBits) arguments.push_back(b.getInt32(kCurrentRounding));
-  return b.CreateIntrinsic(instructionFor(type), {}, arguments);
-}
+constexpr Avx512Instruction kScale{
+    {llvm::Intrinsic::x86_avx512_mask_scalef_ps_128, llvm::Intrinsic::x86_avx512_mask_scalef_ps_256,
+     llvm::Intrinsic::x86_avx512_mask_scalef_ps_512},
+    {llvm::Intrinsic::x86_avx512_mask_scalef_pd_128, llvm::Intrinsic::x86_avx512_mask_scalef_pd_256,
+     llvm::Intrinsic::x86_avx512_mask_scalef_pd_512}};
 
 void scaleAtOnce(Instruction &product) {
-  const auto *type = llvm::dyn_cast<llvm::FixedVectorType>(product.getType());
-  if (type == nullptr || product.getOpcode() != Instruction::FMul) return;
-  const bool isDouble = type->getElementType()->isDoubleTy();
-  if ((!isDouble && !type->getElementType()->isFloatTy()) ||
-      instructionFor(*type) == llvm::Intrinsic::not_intrinsic)
-    return;
-  const auto scaled =
-      isDouble ? PowersOf<math::Double>::in(product) : PowersOf<math::Single>::in(product);
-  Value *exponent = scaled ? exponentOf(*scaled) : nullptr;
+  llvm::Type &type = *product.getType();
+  if (product.getOpcode() != Instruction::FMul || !fillsAvx512(type)) return;
+  const auto scaled = type.getScalarType()->isDoubleTy() ? PowersOf<math::Double>::in(product)
+                                                         : PowersOf<math::Single>::in(product);
+  Value *const exponent = scaled ? exponentOf(*scaled) : nullptr;
   if (exponent == nullptr) return;
   unbind(*scaled, product);
-  product.replaceAllUsesWith(scaledAtOnce(product, *scaled, exponent));
+  llvm::IRBuilder<> b(&product);
+  Value *const remains = b.CreateFCmpUGT(exponent, llvm::ConstantFP::get(&type, scaled->vanishing));
+  product.replaceAllUsesWith(emitAvx512(b, kScale, {scaled->p, exponent}, remains));
 }
 
 } // namespace

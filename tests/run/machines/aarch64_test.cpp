@@ -62,8 +62,7 @@ TEST_CASE("kernels for AArch64 have NEON's registers") {
     CHECK(machine.name == "host-aarch64");
     CHECK(machine.vectors.bits == 128);
     CHECK(machine.vectors.registers == 32);
-    CHECK_FALSE(machine.hasRange);
-    CHECK_FALSE(machine.hasScale);
+    CHECK_FALSE(machine.hasAvx512);
   });
 }
 

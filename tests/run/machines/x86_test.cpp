@@ -42,8 +42,7 @@ void ask(const OlderCpu &cpu, const std::function<void(semantics::Executor)> &qu
   host::Compiler compiler(targetMachineOf(cpu));
   CHECK(compiler.machine().vectors.bits == cpu.vectors.bits);
   CHECK(compiler.machine().vectors.registers == cpu.vectors.registers);
-  CHECK_FALSE(compiler.machine().hasRange);
-  CHECK_FALSE(compiler.machine().hasScale);
+  CHECK_FALSE(compiler.machine().hasAvx512);
   question([&](const ir::Kernel &source, const ir::Grid &grid,
                llvm::ArrayRef<ir::Argument> arguments, Diagnostics &diagnostics) {
     ir::Kernel kernel = source.clone();
