@@ -16,17 +16,24 @@ using layout::Dim;
 using layout::LinearLayout;
 
 constexpr std::int32_t kRegisterBits = 32;
-// Of the narrow matrices, the lanes of a column and what a lane names.
-constexpr std::size_t kColumnBits = 4;
-constexpr std::int32_t kNarrowBytes = 8;
+constexpr std::size_t kColumnBits = 4; ///< Of lanes that get whole columns of one fragment.
 
 std::int64_t elementsTogether(std::int32_t elementBits) {
   return std::max(kRegisterBits / elementBits, 1);
 }
 
+/// What a lane names of a matrix, in bytes.
+std::int32_t namedBytes(machine::MatrixLoads loads, std::int32_t elementBits) {
+  if (loads == machine::MatrixLoads::Rows16) return layout::kMaxAccessBytes;
+  constexpr std::int32_t kPiece = 8; // bytes; elements in a row of 8
+  return loads == machine::MatrixLoads::Transposed8 ? kPiece * elementBits / 8 : kPiece;
+}
+
 /// The bits that count the elements that a lane gets of a matrix.
-std::int32_t elementBitsOfLane(std::int32_t elementBits, FragmentWay way) {
-  const std::int32_t bits = way == FragmentWay::NarrowColumns ? 8 * kNarrowBytes : kRegisterBits;
+std::int32_t elementBitsOfLane(std::int32_t elementBits, FragmentWay way,
+                               machine::MatrixLoads loads) {
+  const std::int32_t bits =
+      way == FragmentWay::WholeColumns ? 8 * namedBytes(loads, elementBits) : kRegisterBits;
   return layout::bitsFor(std::max(bits / elementBits, 1));
 }
 
@@ -36,22 +43,31 @@ struct MatrixParts {
   llvm::SmallVector<Bits, 8> within, named;
 };
 
+/// Where lanes get whole columns: how many bits of a column's rows count neighbours among the lanes
+/// that name them.
+std::size_t rowsOfNeighbours(std::int32_t elementBits, machine::MatrixLoads loads) {
+  if (loads == machine::MatrixLoads::Transposed16) return 0;
+  return elementBits == 8 ? 2 : 3;
+}
+
 std::optional<MatrixParts> partsOf(const FragmentReads &reads, std::int32_t elementBits,
-                                   FragmentWay way) {
+                                   FragmentWay way, machine::MatrixLoads loads) {
   const auto registers = reads.places.columns(Dim::Register),
              lanes = reads.places.columns(Dim::Lane);
-  const auto inLane = static_cast<std::size_t>(elementBitsOfLane(elementBits, way));
+  const auto inLane = static_cast<std::size_t>(elementBitsOfLane(elementBits, way, loads));
   if (registers.size() < inLane || reads.ofFragment.size() < inLane) return std::nullopt;
   for (std::size_t bit = 0; bit < inLane; ++bit)
     if (reads.ofFragment[bit] != static_cast<std::int32_t>(bit)) return std::nullopt;
   const auto own = registers.take_front(inLane);
   MatrixParts parts;
-  if (way == FragmentWay::NarrowColumns) {
+  if (way == FragmentWay::WholeColumns) {
     // Of 16 lanes: the column is in a row, and what a lane gets of it is named by lanes.
     if (lanes.size() < kColumnBits || inLane > kColumnBits) return std::nullopt;
+    const std::size_t neighbours = rowsOfNeighbours(elementBits, loads);
     parts.within.append(lanes.begin(), lanes.begin() + inLane);
+    parts.named.append(own.begin(), own.begin() + neighbours);
     parts.named.append(lanes.begin() + inLane, lanes.begin() + kColumnBits);
-    parts.named.append(own.begin(), own.end());
+    parts.named.append(own.begin() + neighbours, own.end());
     parts.named.append(lanes.begin() + kColumnBits, lanes.end());
     return parts;
   }
@@ -69,21 +85,21 @@ std::optional<MatrixParts> partsOf(const FragmentReads &reads, std::int32_t elem
 
 /// Builds the access by matrices, where the registers' low bits count what a lane gets of one.
 std::optional<FragmentAccess> byMatrices(const FragmentReads &reads, std::int32_t elementBits,
-                                         FragmentWay way) {
+                                         FragmentWay way, machine::MatrixLoads loads) {
   if (elementBits > kRegisterBits) return std::nullopt;
-  auto parts = partsOf(reads, elementBits, way);
+  auto parts = partsOf(reads, elementBits, way, loads);
   if (!parts) return std::nullopt;
   const auto registers = reads.places.columns(Dim::Register);
   const std::size_t lanes = reads.places.columns(Dim::Lane).size();
   FragmentAccess access{.way = way,
                         .places = {},
                         .elementBits = elementBits,
-                        .elementBitsOfLane = elementBitsOfLane(elementBits, way)};
-  if (way == FragmentWay::NarrowColumns) access.rowBytes = kNarrowBytes;
+                        .elementBitsOfLane = elementBitsOfLane(elementBits, way, loads),
+                        .rowBytes = namedBytes(loads, elementBits)};
   llvm::SmallVector<Bits, 16> columns(parts->within.begin(), parts->within.end());
   for (const Bits column :
        registers.drop_front(static_cast<std::size_t>(access.elementBitsOfLane))) {
-    if (way != FragmentWay::NarrowColumns &&
+    if (way != FragmentWay::WholeColumns &&
         static_cast<std::size_t>(access.matrixBits) < layout::kMostMatrixBits) {
       ++access.matrixBits;
       parts->named.push_back(column);
@@ -117,15 +133,11 @@ bool haveRows(const layout::SlotReads &reads, std::int64_t elements) {
   return (others & inside) == 0;
 }
 
-llvm::SmallVector<FragmentWay, 2> waysOf(machine::MatrixLoads loads, std::int32_t elementBits) {
-  switch (loads) {
-  case machine::MatrixLoads::None: return {};
-  case machine::MatrixLoads::Rows16: return {FragmentWay::Rows, FragmentWay::Columns};
-  case machine::MatrixLoads::Transposed16:
-    // Of 16 and of 8 bits.
-    if (elementBits == 16 || elementBits == 8) return {FragmentWay::NarrowColumns};
-    return {};
-  }
+llvm::SmallVector<FragmentWay, 2> waysOf(const machine::Machine &machine,
+                                         std::int32_t elementBits) {
+  if (machine.matrixLoads == machine::MatrixLoads::Rows16)
+    return {FragmentWay::Rows, FragmentWay::Columns};
+  if (machine::readsColumns(machine, elementBits)) return {FragmentWay::WholeColumns};
   return {};
 }
 
@@ -136,8 +148,9 @@ llvm::SmallVector<FragmentAccess, 3> fragmentAccesses(const FragmentReads &reads
                                                       const machine::Machine &machine) {
   llvm::SmallVector<FragmentAccess, 3> ways{
       {.way = FragmentWay::Vectors, .places = reads.places, .elementBits = elementBits}};
-  for (const FragmentWay way : waysOf(machine.matrixLoads, elementBits))
-    if (auto access = byMatrices(reads, elementBits, way)) ways.push_back(std::move(*access));
+  for (const FragmentWay way : waysOf(machine, elementBits))
+    if (auto access = byMatrices(reads, elementBits, way, machine.matrixLoads))
+      ways.push_back(std::move(*access));
   return ways;
 }
 

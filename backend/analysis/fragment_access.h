@@ -17,12 +17,14 @@
 ///                 places 2 · (lane % 4) and the next of a column lane / 4.
 ///   Transposed16  16 lanes name 8 bytes each, which make as many rows of 16 elements as an element
 ///                 goes into 8 bytes. A lane gets 8 bytes of a column lane % 16.
+///   Transposed8   8 lanes name 8 elements each, a row. A lane gets the 8 of a column. Of 16 bits
+///                 they are neighbours; of bytes four neighbours, and the four 8 lanes further on.
 ///
 /// Which of these fits is a question to the layout of what is wanted: whether the bits of lanes and
 /// registers that would be in a row are neighbours in memory.
 namespace imbrex::analysis {
 
-enum class FragmentWay : std::uint8_t { Vectors, Rows, Columns, NarrowColumns };
+enum class FragmentWay : std::uint8_t { Vectors, Rows, Columns, WholeColumns };
 
 /// One way to read an operand's fragments, of which nothing is known yet of memory.
 struct FragmentAccess {

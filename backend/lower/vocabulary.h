@@ -125,7 +125,8 @@ public:
                              bool /*isTransposed*/) const {
     lacks("stores no matrices");
   }
-  /// Of rows of 16 elements, of which each lane names 8 bytes, its column's: two registers (i32).
+  /// Of rows of which each lane names a piece, as many elements of the lane's column as are in one
+  /// (analysis/fragment_access.h): two registers (i32) or four.
   virtual llvm::SmallVector<Value *, 4> loadColumns(Builder &, Value * /*row*/,
                                                     std::int32_t /*elementBits*/) const {
     lacks("loads no columns");

@@ -81,6 +81,16 @@ bool exchangesRegisters(const Machine &machine) {
   return machine.family == Family::Amdgpu && machine.warpSize == kLanesOfRdna;
 }
 
+bool readsColumns(const Machine &machine, std::int32_t elementBits) {
+  switch (machine.matrixLoads) {
+  case MatrixLoads::None: return false;
+  case MatrixLoads::Rows16: return elementBits == 16;
+  case MatrixLoads::Transposed16:
+  case MatrixLoads::Transposed8: return elementBits == 16 || elementBits == 8;
+  }
+  return false;
+}
+
 bool mayBeApart(const Machine &machine) {
   constexpr std::int32_t kLanesOfCdna = 64;
   return machine.family == Family::Amdgpu && machine.warpSize == kLanesOfCdna;

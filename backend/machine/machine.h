@@ -59,6 +59,7 @@ enum class MatrixLoads : std::uint8_t {
   None,
   Rows16,       ///< 8 rows of 16 bytes, up to four times; also transposed.
   Transposed16, ///< By 16 lanes, a row of 16 elements for each 8 bytes of a lane; transposed.
+  Transposed8,  ///< By 8 lanes, 8 rows of 8 elements; transposed.
 };
 
 /// Of a barrier in shared memory that counts phases (Parallel Thread Execution ISA 9.0, "Size and
@@ -108,6 +109,10 @@ bool lists(std::string_view column, std::string_view mnemonic);
 /// any one mask: by DPP or v_permlanex16 on AMD's waves of 32 (RDNA 3 ISA, "Data Parallel
 /// Processing" and "V_PERMLANEX16_B32").
 bool exchangesRegisters(const Machine &machine);
+
+/// Whether warps read such elements along the columns of a matrix in shared memory as well as along
+/// its rows.
+bool readsColumns(const Machine &machine, std::int32_t elementBits);
 
 /// Whether warps of a block may meet each at another meeting: AMD's waves of 64 count at an
 /// s_barrier wherever in the code that is (CDNA 3 ISA, "S_BARRIER").

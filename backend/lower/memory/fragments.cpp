@@ -177,7 +177,7 @@ const MatrixValues &FragmentSource::loadMatrices(Bits access) {
   const auto [known, isNew] = matrices_.try_emplace(access);
   if (!isNew) return known->second;
   Value *const row = address(access);
-  const auto loaded = access_.way == analysis::FragmentWay::NarrowColumns
+  const auto loaded = access_.way == analysis::FragmentWay::WholeColumns
                           ? e_.words.loadColumns(e_.b, row, access_.elementBits)
                           : e_.words.loadMatrices(e_.b, row, std::int32_t{1} << access_.matrixBits,
                                                   access_.way == analysis::FragmentWay::Columns);

@@ -16,15 +16,6 @@ using layout::LinearLayout;
 
 namespace {
 
-bool readsColumns(machine::MatrixLoads loads, std::int32_t elementBits) {
-  switch (loads) {
-  case machine::MatrixLoads::None: return false;
-  case machine::MatrixLoads::Rows16: return elementBits == 16;
-  case machine::MatrixLoads::Transposed16: return elementBits == 16 || elementBits == 8;
-  }
-  return false;
-}
-
 bool readsRows(machine::MatrixLoads loads, const Kernel &kernel, ValueId operand) {
   return loads == machine::MatrixLoads::Rows16 &&
          storageBits(kernel.type(operand).element()) == 16 && !analysis::sourcesOf(kernel, operand);
@@ -45,7 +36,7 @@ Fragments fragmentsOf(const Kernel &kernel, const Op &dot, std::size_t operand,
       .isAnyOrder = dot.kind == OpKind::Dot &&
                     analysis::freeDepthBits(tile.shape()[axis]) == bits &&
                     bits >= analysis::depthBitsOf(unit),
-      .areTransposed = readsColumns(machine.matrixLoads, storageBits(tile.element())),
+      .areTransposed = machine::readsColumns(machine, storageBits(tile.element())),
       .keepsOrder = operand < 2 && readsRows(machine.matrixLoads, kernel, dot.operand(1 - operand)),
       .machine = &machine};
 }

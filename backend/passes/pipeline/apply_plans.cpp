@@ -42,12 +42,12 @@ bool countsUp(const Kernel &kernel, const Op &loop) {
 
 using Rings = std::vector<ValueId>; // of a loop, by load
 
-Rings stage(Kernel &kernel, Op &loop, const Rings &given) {
+Rings stage(Kernel &kernel, Op &loop, const machine::Machine &machine, const Rings &given) {
   const LoopLoads loads = loadsAhead(kernel, loop, {Ahead::Registers, Ahead::Stores});
   for (const Ahead way : {Ahead::Registers, Ahead::Stores}) unmark(loop, way);
   if (loads.loads.empty()) return {};
   const auto [block, at] = placeOf(kernel.body(), loop);
-  Rings rings = stageLoads(kernel, *block, at, loads, given);
+  Rings rings = stageLoads(kernel, *block, at, loads, machine, given);
   readInPlace(kernel, loop);
   return rings;
 }
@@ -88,7 +88,7 @@ Rings apply(Kernel &kernel, Op &loop, const machine::Machine &machine, const Rin
   attrs.loader = false;
   if (!countsUp(kernel, loop)) return {};
   const bool hasSlots = choice.slots > ForAttrs::kInRegisters;
-  Rings stored = stage(kernel, loop, hasSlots ? Rings() : given);
+  Rings stored = stage(kernel, loop, machine, hasSlots ? Rings() : given);
   return hasSlots ? fillRings(kernel, loop, choice, machine, given) : stored;
 }
 

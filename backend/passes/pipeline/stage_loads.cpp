@@ -21,8 +21,9 @@ using namespace ir;
 
 class Stager {
 public:
-  Stager(Kernel &kernel, Op &loop, const LoopLoads &loads, std::vector<ValueId> given)
-      : kernel_(&kernel), loop_(loop), body_(loop.regions[0]), loads_(loads),
+  Stager(Kernel &kernel, Op &loop, const LoopLoads &loads, const machine::Machine &machine,
+         std::vector<ValueId> given)
+      : kernel_(&kernel), machine_(machine), loop_(loop), body_(loop.regions[0]), loads_(loads),
         trips_(kernel, loop, loads), rings_(std::move(given)) {
     for (const AheadLoad &load : loads.loads) tiles_.push_back(load.op->result());
     for (const ValueId tile : tiles_) carried_.push_back(tile);
@@ -116,16 +117,18 @@ private:
   }
 
   /// Which rows a thread loads is no matter. Where k counts them, it is to have neighbours, which
-  /// fragments hold side by side: these are then stored side by side.
+  /// fragments hold side by side: these are then stored side by side, unless warps read columns.
   void haveNeighbours(ValueId tile) {
     layout::LinearLayout held = kernel_->layout(kernel_->layoutOf(tile));
+    const std::int32_t bits = storageBits(kernel_->type(tile).element());
+    if (machine::readsColumns(machine_, bits)) return;
     const auto depth = analysis::depthAxisOf(*kernel_, tile);
     const std::int32_t row = layout::axisOfNeighbours(held, kernel_->type(tile).rank());
     if (!depth || *depth == row || !layout::isTileLayout(held)) return;
     // Words of bytes, which threads put together themselves: loads along one axis and stores along
     // the other are as few together as they can be where both are as long.
     constexpr std::int32_t kBitsOfByte = 8, kBytesOfWord = 2;
-    if (storageBits(kernel_->type(tile).element()) == kBitsOfByte)
+    if (bits == kBitsOfByte)
       held = layout::withRegistersAlong(
           held, *depth, std::max(kBytesOfWord, held.inputBits(layout::Dim::Register) / 2));
     kernel_->setLayout(tile, kernel_->addLayout(layout::withNeighboursInRegisters(held, *depth)));
@@ -184,6 +187,7 @@ private:
   }
 
   Kernel *kernel_;
+  const machine::Machine &machine_;
   Op &loop_;
   Block &body_;
   const LoopLoads &loads_;
@@ -200,8 +204,9 @@ private:
 } // namespace
 
 std::vector<ValueId> stageLoads(Kernel &kernel, Block &block, std::size_t loop,
-                                const LoopLoads &loads, std::vector<ValueId> rings) {
-  Stager stager(kernel, *block.ops[loop], loads, std::move(rings));
+                                const LoopLoads &loads, const machine::Machine &machine,
+                                std::vector<ValueId> rings) {
+  Stager stager(kernel, *block.ops[loop], loads, machine, std::move(rings));
   moveInto(block, loop, stager.run());
   moveInto(kernel.body(), 0, stager.takeNewRings());
   return stager.takeRings();

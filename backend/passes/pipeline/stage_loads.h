@@ -44,7 +44,8 @@ namespace imbrex::passes::pipeline {
 /// Returns the rings of what is stored, in the loads' order: new ones, or those given, of a loop in
 /// front of it (refill_rings.h).
 std::vector<ir::ValueId> stageLoads(ir::Kernel &kernel, ir::Block &block, std::size_t loop,
-                                    const LoopLoads &loads, std::vector<ir::ValueId> rings);
+                                    const LoopLoads &loads, const machine::Machine &machine,
+                                    std::vector<ir::ValueId> rings);
 
 /// Why the registers of a thread are too few for it; empty where they are not.
 std::string tooManyRegisters(const ir::Kernel &kernel, const LoopLoads &loads,

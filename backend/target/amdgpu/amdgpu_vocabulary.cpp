@@ -3,6 +3,7 @@
 #include "backend/support/check.h"
 #include "backend/target/amdgpu/lds_loads.h"
 #include "backend/target/amdgpu/shuffle.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/Support/AMDGPUAddrSpace.h"
@@ -20,6 +21,19 @@ using llvm::Value;
 constexpr std::array<Intrinsic::ID, 3> kBlockIndex{Intrinsic::amdgcn_workgroup_id_x,
                                                    Intrinsic::amdgcn_workgroup_id_y,
                                                    Intrinsic::amdgcn_workgroup_id_z};
+
+/// What gives a lane so many elements of a column of shared memory.
+struct ColumnLoad {
+  machine::MatrixLoads loads;
+  std::int32_t elementBits, elements;
+  Intrinsic::ID id;
+};
+using machine::MatrixLoads;
+constexpr std::array<ColumnLoad, 4> kColumnLoads{
+    {{MatrixLoads::Transposed16, 16, 4, Intrinsic::amdgcn_ds_read_tr16_b64},
+     {MatrixLoads::Transposed16, 8, 8, Intrinsic::amdgcn_ds_read_tr8_b64},
+     {MatrixLoads::Transposed8, 16, 8, Intrinsic::amdgcn_ds_load_tr16_b128},
+     {MatrixLoads::Transposed8, 8, 8, Intrinsic::amdgcn_ds_load_tr8_b64}}};
 
 Value *instruction(Builder &b, Intrinsic::ID id, llvm::ArrayRef<Value *> operands) {
   return b.CreateIntrinsic(id, {operands[0]->getType()}, operands);
@@ -82,17 +96,17 @@ bool AmdgpuVocabulary::hasFloatPairs() const {
   return isa_.Major == 9 || machine().cpu == "gfx1250";
 }
 
-// How gfx1250 describes a buffer no document says yet.
-bool AmdgpuVocabulary::hasBuffers() const { return machine().cpu != "gfx1250"; }
-
 // The last word of a buffer's description: a format, which raw loads do not ask for; from gfx10 on
 // also that what lies beyond its bytes is outside whatever the stride (OOB_SELECT 3), and a bit
 // that gfx10 wants to be set (RDNA 2, RDNA 3 ISA, "Buffer Resource Descriptor"; Composable Kernel,
-// CK_BUFFER_RESOURCE_3RD_DWORD).
+// CK_BUFFER_RESOURCE_3RD_DWORD). Of gfx1250 LLVM 22 takes OOB_SELECT and what is above it alone,
+// and places the wider fields for the address and the bytes (what OOB_SELECT means there: AMD,
+// rocm-systems, rocjitsu, addr_calc.cpp).
 Value *AmdgpuVocabulary::bufferAt(Builder &b, Value *first) const {
-  const std::uint32_t format = isa_.Major < 10    ? 0x00027000
-                               : isa_.Major == 10 ? 0x31014000
-                                                  : 0x31004000;
+  const std::uint32_t format = isa_.Major < 10              ? 0x00027000
+                               : isa_.Major == 10           ? 0x31014000
+                               : machine().cpu == "gfx1250" ? 3
+                                                            : 0x31004000;
   return b.CreateIntrinsic(
       Intrinsic::amdgcn_make_buffer_rsrc,
       {b.getPtrTy(llvm::AMDGPUAS::BUFFER_RESOURCE), first->getType()},
@@ -113,15 +127,19 @@ Value *AmdgpuVocabulary::loadFromBuffer(Builder &b, llvm::Type *type,
 
 llvm::SmallVector<Value *, 4> AmdgpuVocabulary::loadColumns(Builder &b, Value *row,
                                                             std::int32_t elementBits) const {
-  const bool isOfBytes = elementBits == 8;
-  auto *const type = isOfBytes ? llvm::FixedVectorType::get(b.getInt32Ty(), 2)
-                               : llvm::FixedVectorType::get(b.getInt16Ty(), 4);
-  Value *loaded = b.CreateIntrinsic(isOfBytes ? Intrinsic::amdgcn_ds_read_tr8_b64
-                                              : Intrinsic::amdgcn_ds_read_tr16_b64,
-                                    {type}, {row});
-  loaded = b.CreateBitCast(loaded, llvm::FixedVectorType::get(b.getInt32Ty(), 2));
-  return {b.CreateExtractElement(loaded, std::uint64_t{0}),
-          b.CreateExtractElement(loaded, std::uint64_t{1})};
+  const auto *load = llvm::find_if(kColumnLoads, [&](const ColumnLoad &one) {
+    return one.loads == machine().matrixLoads && one.elementBits == elementBits;
+  });
+  constexpr std::int32_t kWordBits = 32;
+  const auto words = static_cast<unsigned>(elementBits * load->elements / kWordBits);
+  // LLVM has those of bytes as words.
+  llvm::Type *const type = elementBits == 8 ? llvm::FixedVectorType::get(b.getInt32Ty(), words)
+                                            : llvm::FixedVectorType::get(b.getInt16Ty(), words * 2);
+  Value *const loaded = b.CreateBitCast(b.CreateIntrinsic(load->id, {type}, {row}),
+                                        llvm::FixedVectorType::get(b.getInt32Ty(), words));
+  llvm::SmallVector<Value *, 4> registers;
+  for (unsigned i = 0; i < words; ++i) registers.push_back(b.CreateExtractElement(loaded, i));
+  return registers;
 }
 
 Value *AmdgpuVocabulary::threadIndex(Builder &b) const {

@@ -15,7 +15,7 @@ public:
   llvm::SmallVector<Value *, 4> loadColumns(Builder &b, Value *row,
                                             std::int32_t elementBits) const override;
   bool hasFloatPairs() const override;
-  bool hasBuffers() const override;
+  bool hasBuffers() const override { return true; }
   Value *loadFromBuffer(Builder &b, llvm::Type *type, const BufferPlace &from) const override;
   void useMatrixUnit(llvm::Function &function,
                      const machine::MmaInstruction &instruction) const override;

@@ -125,3 +125,29 @@ TEST_CASE("on AMD a branch stays around what no lane may do, and around much") {
       CHECK(countOf(text, "s_cbranch_execz") == 1);
     }
 }
+
+TEST_CASE("on AMD a buffer ends where distances name what is outside, whatever its words are") {
+  // gfx1250 has 45 bits of the bytes: 7 above the address, and 24 of 2^31 - 1 in the third word.
+  const auto ends = [](std::string_view cpu) -> const char * {
+    return cpu == "gfx1250" ? "s_mov_b32 s[0-9]+, 0xffffff$" : "s_brev_b32 s[0-9]+, -2$";
+  };
+  const auto fourthWord = [](const machine::Machine &machine) -> const char * {
+    const llvm::StringRef name(machine.name.data(), machine.name.size());
+    if (name.starts_with("gfx9")) return "s_mov_b32 s[0-9]+, 0x27000$";
+    if (name.starts_with("gfx10")) return "s_mov_b32 s[0-9]+, 0x31014000$";
+    if (name == "gfx1250") return "s_brev_b32 s[0-9]+, 12$"; // OOB_SELECT 3
+    return "s_mov_b32 s[0-9]+, 0x31004000$";
+  };
+  for (const GpuTarget *target : amdTargets()) {
+    CAPTURE(std::string(target->machine().name));
+    const std::string text = codeOf(*target, [](const Vocabulary &words, Builder &b, Value *x) {
+      Value *const first = inGlobalMemory(words, b, words.blockIndex(b, 0), 0);
+      return words.loadFromBuffer(b, b.getInt32Ty(),
+                                  {.first = first, .ofBlock = b.getInt32(0), .ofThread = x});
+    });
+    CAPTURE(text);
+    CHECK(llvm::Regex(ends(target->machine().cpu), llvm::Regex::Newline).match(text));
+    CHECK(llvm::Regex(fourthWord(target->machine()), llvm::Regex::Newline).match(text));
+    CHECK(countOf(text, "0xfe000000") == (target->machine().cpu == "gfx1250" ? 1 : 0));
+  }
+}
