@@ -270,11 +270,20 @@ std::int64_t gatheringWeight(const LinearLayout &offsets, std::int32_t elementBi
   return 2 * elements / elementsTogether(elementBits);
 }
 
+/// How many elements of a vector are in registers that follow each other, from its first on.
+std::int64_t sideBySide(const layout::RegisterVectors &vectors) {
+  std::int32_t count = 1;
+  while (count < vectors.width &&
+         vectors.registers[static_cast<std::size_t>(count)] == vectors.registers[0] + count)
+    ++count;
+  return count;
+}
+
 } // namespace
 
 PlacedTiles storedTiles(const LinearLayout &held, const LinearLayout &places,
                         std::int32_t elementBits, const machine::Machine &machine,
-                        bool mayFollowRegisters) {
+                        RegisterOrder order) {
   const std::int32_t bytes = elementBits / 8;
   const layout::SharedMemoryModel memory = sharedMemoryOf(machine);
   PlacedTiles tiles;
@@ -283,9 +292,15 @@ PlacedTiles storedTiles(const LinearLayout &held, const LinearLayout &places,
         weightOf(conversion.writeCost) + gatheringWeight(conversion.writeOffsets, elementBits);
     tiles.push_back({std::move(conversion.shared), weight});
   };
-  add(planSharedConversion(held, places, bytes, memory));
-  if (mayFollowRegisters)
-    add(planSharedConversion(held, places, bytes, memory, layout::ReadOrder::Registers));
+  layout::SharedConversion elements = planSharedConversion(held, places, bytes, memory);
+  const std::int64_t inOrder = sideBySide(elements.reads);
+  add(std::move(elements));
+  if (order != RegisterOrder::Never) {
+    layout::SharedConversion registers =
+        planSharedConversion(held, places, bytes, memory, layout::ReadOrder::Registers);
+    if (order == RegisterOrder::May || sideBySide(registers.reads) > inOrder)
+      add(std::move(registers));
+  }
   // Vectors of what the writers have along one axis or the other.
   for (const layout::Side &side : held.outputs())
     if (auto vectors = contiguousRegisters(held, side.dim, layout::kMaxAccessBytes / bytes);
@@ -297,8 +312,7 @@ PlacedTiles storedTiles(const LinearLayout &held, const LinearLayout &places,
 FragmentPlan planSlab(const LinearLayout &held, const FragmentReads &reads,
                       std::int32_t elementBits, const machine::Machine &machine) {
   return planFragments(reads, elementBits, machine, [&](const LinearLayout &places) {
-    constexpr bool kMayFollowRegisters = false;
-    return storedTiles(held, places, elementBits, machine, kMayFollowRegisters);
+    return storedTiles(held, places, elementBits, machine, RegisterOrder::Never);
   });
 }
 

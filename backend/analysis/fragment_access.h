@@ -81,11 +81,14 @@ struct FragmentPlan {
 FragmentPlan planFragments(const FragmentReads &reads, std::int32_t elementBits,
                            const machine::Machine &machine, PlaceTile place);
 
-/// Those that suit threads who hold the tile so, and store it. `mayFollowRegisters`: also such
-/// whose vectors fill the readers' registers in their order (layout::ReadOrder).
+/// Whether vectors may fill the readers' registers in their order (layout::ReadOrder): never, where
+/// more of a vector are side by side than in the elements' order, or anywhere.
+enum class RegisterOrder : std::uint8_t { Never, WhereLonger, May };
+
+/// Those that suit threads who hold the tile so, and store it.
 PlacedTiles storedTiles(const layout::LinearLayout &held, const layout::LinearLayout &places,
                         std::int32_t elementBits, const machine::Machine &machine,
-                        bool mayFollowRegisters);
+                        RegisterOrder order);
 /// The best way through shared memory of a slab of an operand, from threads that hold it so.
 FragmentPlan planSlab(const layout::LinearLayout &held, const FragmentReads &reads,
                       std::int32_t elementBits, const machine::Machine &machine);

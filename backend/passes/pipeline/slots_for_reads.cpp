@@ -10,14 +10,14 @@ using layout::LinearLayout;
 
 namespace {
 
-/// Whether who reads may have longer vectors, in registers that follow each other. In a kernel of
-/// several products fragments and sums take all that there are, and shorter ones are easier to
-/// place.
-bool mayFollowRegisters(const Kernel &kernel, std::int32_t elementBits) {
+/// In a kernel of several products fragments and sums take all registers that there are: another
+/// order takes more addresses there, and has to be worth it.
+analysis::RegisterOrder registerOrder(const Kernel &kernel, std::int32_t elementBits) {
   constexpr std::int32_t kBitsOfByte = 8;
   std::int64_t products = 0;
   walk(kernel.body(), [&](const Op &op) { products += isProduct(op) ? 1 : 0; });
-  return elementBits == kBitsOfByte || products == 1;
+  return elementBits == kBitsOfByte || products == 1 ? analysis::RegisterOrder::May
+                                                     : analysis::RegisterOrder::WhereLonger;
 }
 
 } // namespace
@@ -27,7 +27,7 @@ analysis::PlacedTiles slotLayoutsFor(const Kernel &kernel, ValueId ring, const L
   if (analysis::filledBy(kernel, ring) == Ahead::Stores) {
     const std::int32_t bits = storageBits(kernel.type(ring).element());
     return analysis::storedTiles(kernel.layout(kernel.layoutOf(ring)), read, bits, machine,
-                                 mayFollowRegisters(kernel, bits));
+                                 registerOrder(kernel, bits));
   }
   return {{.shared = analysis::planSlots(kernel, ring, read, machine).shared}};
 }
