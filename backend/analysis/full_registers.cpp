@@ -1,6 +1,7 @@
 #include "backend/analysis/full_registers.h"
 
 #include "backend/analysis/operand_sources.h"
+#include "backend/analysis/ring_copies.h"
 #include "backend/ir/products.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -34,6 +35,29 @@ bool anyOperand(const Op &loop, llvm::function_ref<bool(ValueId)> isSo) {
   return any;
 }
 
+constexpr std::int32_t kFew = 256; // CDNA has twice as many
+
+/// Whether loads pass through the few registers that there are.
+bool loadsThroughFew(const machine::Machine &machine) {
+  return machine.asyncCopies.sizes == 0 && machine.maxRegistersPerThread <= kFew;
+}
+
+std::int64_t registersOf(const Kernel &kernel, ValueId tile) {
+  constexpr std::int64_t kBits = 32;
+  return (std::int64_t{1}
+          << kernel.layout(kernel.layoutOf(tile)).inputBits(layout::Dim::Register)) *
+         storageBits(kernel.type(tile).element()) / kBits;
+}
+
+/// Whether neighbours in a thread's registers are none in the slot.
+bool isTransposed(const Kernel &kernel, const Op &slot) {
+  const ValueId ring = slot.operand(0);
+  if (filledBy(kernel, ring) != Ahead::Stores) return false;
+  const auto held = kernel.layout(kernel.layoutOf(ring)).columns(layout::Dim::Register);
+  const auto stored = kernel.layout(kernel.layoutOf(slot.result())).columns(layout::Dim::Offset);
+  return !held.empty() && !stored.empty() && held.front() != stored.front();
+}
+
 } // namespace
 
 bool multipliesSums(const Kernel &kernel, const Op &loop) {
@@ -41,11 +65,21 @@ bool multipliesSums(const Kernel &kernel, const Op &loop) {
 }
 
 bool computesFromRegisters(const Kernel &kernel, const Op &loop, const machine::Machine &machine) {
-  constexpr std::int32_t kFew = 256; // CDNA has twice as many
-  if (machine.asyncCopies.sizes != 0 || machine.maxRegistersPerThread > kFew) return false;
+  if (!loadsThroughFew(machine)) return false;
   return anyOperand(loop, [&](ValueId operand) {
     return sourcesOf(kernel, operand).has_value() && !isOfProduct(kernel, operand);
   });
+}
+
+bool transposesBesideSums(const Kernel &kernel, const Op &loop, const machine::Machine &machine) {
+  if (!loadsThroughFew(machine)) return false;
+  std::int64_t sums = 0;
+  bool transposes = false;
+  walk(loop.regions[0], [&](const Op &op) {
+    if (isProduct(op) && isOnUnit(op)) sums = std::max(sums, registersOf(kernel, op.result()));
+    if (op.kind == OpKind::RingSlot) transposes |= isTransposed(kernel, op);
+  });
+  return transposes && sums >= machine.maxRegistersPerThread / 2;
 }
 
 } // namespace imbrex::analysis

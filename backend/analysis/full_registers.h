@@ -16,4 +16,9 @@ bool multipliesSums(const ir::Kernel &kernel, const ir::Op &loop);
 bool computesFromRegisters(const ir::Kernel &kernel, const ir::Op &loop,
                            const machine::Machine &machine);
 
+/// Whether sums take half of the registers, and threads transpose what they store into slots: then
+/// each row that one loads, and each word that it stores, has an address of its own.
+bool transposesBesideSums(const ir::Kernel &kernel, const ir::Op &loop,
+                          const machine::Machine &machine);
+
 } // namespace imbrex::analysis

@@ -234,6 +234,9 @@ private:
   void setThread(llvm::Value *index);
   /// From here on what a thread's index decides is computed anew, and not kept since it was before.
   void renewThread();
+  /// Where that is, of a loop: nowhere, behind it, or also between its whole trips and the rest.
+  enum class Renewal : std::uint8_t { Nowhere, Behind, BetweenAndBehind };
+  Renewal renewalOf(const ir::Op &loop) const;
   llvm::CallInst *renewed(llvm::Value *number);
   llvm::Value *renewedIndex(llvm::Value *index);
   void settleReaders();
@@ -274,7 +277,7 @@ private:
     std::map<llvm::Value *, llvm::Value *> parts = {}; // of addresses in slots: this trip's
   };
   std::vector<LoopFrame> loops_;
-  bool renewsThread_ = false; // behind the loop that comes next
+  Renewal renewal_ = Renewal::Nowhere; // of the loop that comes next
   WholeCopies *whole_ = nullptr;
   const ir::Op *const lastUseOfRings_;
   llvm::Instruction *waitBehindRings_ = nullptr; // for copies, for the sake of exchanges behind it

@@ -330,13 +330,19 @@ Value *Emitter::renewedIndex(Value *index) {
 }
 
 /// What only the code in front of a loop and behind it have in common, mostly of addresses, is not
-/// kept in registers where these are few: some of it was spilled.
+/// kept in registers where these are few: some of it was spilled, or took room from other warps.
+Emitter::Renewal Emitter::renewalOf(const ir::Op &loop) const {
+  const machine::Machine &machine = words.machine();
+  if (analysis::multipliesSums(kernel, loop) ||
+      analysis::computesFromRegisters(kernel, loop, machine))
+    return Renewal::BetweenAndBehind;
+  return analysis::transposesBesideSums(kernel, loop, machine) ? Renewal::Behind : Renewal::Nowhere;
+}
+
 void Emitter::emitTrunk(const ir::Block &block) {
   for (const auto &op : block.ops) {
     if (op->kind == OpKind::Yield) break;
-    renewsThread_ =
-        op->kind == OpKind::For && (analysis::multipliesSums(kernel, *op) ||
-                                    analysis::computesFromRegisters(kernel, *op, words.machine()));
+    renewal_ = op->kind == OpKind::For ? renewalOf(*op) : Renewal::Nowhere;
     emitInBlock(*op);
   }
 }

@@ -101,7 +101,7 @@ Value *Emitter::tripCount(const ir::Op &op) {
 }
 
 void Emitter::emitFor(const ir::Op &op) {
-  const bool renews = std::exchange(renewsThread_, false);
+  const Renewal renewal = std::exchange(renewal_, Renewal::Nowhere);
   Value *const trips = tripCount(op);
   Value *first = llvm::Constant::getNullValue(trips->getType());
   std::vector<Registers> values;
@@ -116,7 +116,7 @@ void Emitter::emitFor(const ir::Op &op) {
     whole_ = &copies;
     emitTrips(op, {.first = first, .end = trips}, values);
     whole_ = nullptr;
-    if (renews) renewThread();
+    if (renewal != Renewal::Nowhere) renewThread();
     return;
   }
   // A trip of a loop around that has none of this one's does what a trip does that forgot to wait,
@@ -132,10 +132,10 @@ void Emitter::emitFor(const ir::Op &op) {
                                 trips->getType());
     values.clear();
     for (const ValueId result : op.results) values.push_back(registers(result));
-    if (renews) renewThread();
+    if (renewal == Renewal::BetweenAndBehind) renewThread();
   }
   emitTrips(op, {.first = first, .end = trips, .areNone = areNone}, values);
-  if (renews) renewThread();
+  if (renewal != Renewal::Nowhere) renewThread();
 }
 
 /// Whether a loop's code is there once, with a branch around masked copies in each trip: code of
