@@ -125,9 +125,10 @@ Registers crossLanes(Emitter &e, Registers registers, const layout::LinearLayout
 /// The vectors of a thread and where each lies, of elements of so many bytes.
 template <class Each>
 void eachVector(Emitter &e, std::int64_t bytes, const SharedTile &tile, Each each) {
+  SlotAddresses addresses(e, tile.base, tile.offsets, bytes);
   for (const llvm::ArrayRef<std::int32_t> vector : tile.vectors.each()) {
     const Bits first = tile.offsets.apply(Dim::Register, static_cast<Bits>(vector[0])) ^ tile.first;
-    each(vector, slotAddress(e, tile.base, tile.offsets, first, bytes));
+    each(vector, addresses.at(first));
   }
 }
 
@@ -152,6 +153,7 @@ void writeMatrices(Emitter &e, std::int64_t bytes, const Registers &registers,
                    const SharedTile &tile, const layout::MatrixStores &stores) {
   const std::size_t matrices = std::size_t{1} << stores.matrixBits;
   const auto ofLane = static_cast<std::size_t>(stores.elementsOfLane);
+  SlotAddresses addresses(e, tile.base, stores.rows, bytes);
   llvm::ArrayRef<std::int32_t> rest = stores.registers;
   for (Bits store = 0; !rest.empty(); ++store) {
     llvm::SmallVector<Value *, 4> words;
@@ -163,8 +165,7 @@ void writeMatrices(Emitter &e, std::int64_t bytes, const Registers &registers,
     }
     const Bits first =
         stores.rows.apply(Dim::Register, store << stores.elementBitsOfRow) ^ tile.first;
-    e.words.storeMatrices(e.b, slotAddress(e, tile.base, stores.rows, first, bytes), words,
-                          stores.areTransposed);
+    e.words.storeMatrices(e.b, addresses.at(first), words, stores.areTransposed);
   }
 }
 

@@ -71,6 +71,7 @@ void FragmentSource::readFrom(Value *base, const layout::LinearLayout &shared) {
   access_ =
       analysis::bestAccess(reads_, shared, static_cast<std::int32_t>(bits_), e_.words.machine());
   inShared_ = slotReads(shared, access_.places, reads_.first);
+  addresses_.emplace(e_, base, inShared_.offsets, bits_ / 8);
   matrices_.clear();
   if (!areMatrices()) planVectors();
 }
@@ -157,9 +158,7 @@ Bits FragmentSource::registerOf(Bits fragment, FragmentPlace place) const {
          analysis::scattered(place.piece, reads_.ofPieces);
 }
 
-Value *FragmentSource::address(Bits number) {
-  return slotAddress(e_, base_, inShared_.offsets, inShared_.offsetOf(number), bits_ / 8);
-}
+Value *FragmentSource::address(Bits number) { return addresses_->at(inShared_.offsetOf(number)); }
 
 Value *FragmentSource::load(std::size_t vector) {
   if (loaded_[vector]) return loaded_[vector];

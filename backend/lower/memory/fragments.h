@@ -3,6 +3,7 @@
 #include "backend/analysis/fragment_access.h"
 #include "backend/layout/slot_layout.h"
 #include "backend/lower/emitter.h"
+#include "backend/lower/memory/slot_address.h"
 #include "backend/lower/values/matrix_instruction.h"
 
 #include <map>
@@ -81,6 +82,7 @@ private:
   llvm::Value *base_ = nullptr;
   analysis::FragmentAccess access_;
   layout::SlotReads inShared_; // what the accesses touch
+  std::optional<SlotAddresses> addresses_;
   layout::RegisterVectors vectors_;
   std::vector<std::size_t> positions_; // of registers among those of the vectors
   bool areWords_ = false;              // vectors are loaded in registers' words

@@ -10,24 +10,33 @@ using layout::Bits;
 using layout::Dim;
 using llvm::Value;
 
-Value *slotAddress(Emitter &e, Value *base, const layout::LinearLayout &offsets, Bits constant,
-                   std::int64_t bytes) {
-  const Bits ofThreads =
-      layout::unionOf(offsets.columns(Dim::Lane)) | layout::unionOf(offsets.columns(Dim::Warp));
-  const auto mixed = static_cast<std::int64_t>(constant & ofThreads);
-  Value *const ofThread = e.b.CreateXor(e.slotPart(offsets, bytes), e.i32(mixed * bytes));
-  const auto behind = [&](Value *from, Value *distance) {
-    return e.b.CreateGEP(e.b.getInt8Ty(), from, distance);
-  };
-  Value *place = nullptr; // of the tile in its array
-  if (const auto *inArray = llvm::dyn_cast<llvm::GEPOperator>(base);
-      inArray && inArray->getNumIndices() == 1 && inArray->getSourceElementType()->isIntegerTy(8)) {
-    place = inArray->getOperand(1);
-    base = inArray->getOperand(0);
-  }
-  Value *address = behind(base, ofThread);
-  if (place) address = behind(address, place);
-  return behind(address, e.i32(static_cast<std::int64_t>(constant & ~ofThreads) * bytes));
+SlotAddresses::SlotAddresses(Emitter &emitter, Value *base, const layout::LinearLayout &offsets,
+                             std::int64_t bytes)
+    : e_(emitter), base_(base), offsets_(&offsets), bytes_(bytes),
+      bitsOfThreads_(layout::unionOf(offsets.columns(Dim::Lane)) |
+                     layout::unionOf(offsets.columns(Dim::Warp))) {
+  const auto *inArray = llvm::dyn_cast<llvm::GEPOperator>(base);
+  if (!inArray || inArray->getNumIndices() != 1 || !inArray->getSourceElementType()->isIntegerTy(8))
+    return;
+  place_ = inArray->getOperand(1);
+  base_ = inArray->getOperand(0);
+}
+
+Value *SlotAddresses::at(Bits constant) {
+  Value *const from = ofThread(constant & bitsOfThreads_);
+  const auto behind = static_cast<std::int64_t>(constant & ~bitsOfThreads_) * bytes_;
+  return behind == 0 ? from : e_.b.CreateGEP(e_.b.getInt8Ty(), from, e_.i32(behind));
+}
+
+Value *SlotAddresses::ofThread(Bits mixed) {
+  const auto [known, isNew] = known_.try_emplace(mixed);
+  if (!isNew) return known->second;
+  Value *offset = e_.slotPart(*offsets_, bytes_);
+  if (mixed != 0)
+    offset = e_.b.CreateXor(offset, e_.i32(static_cast<std::int64_t>(mixed) * bytes_));
+  Value *address = e_.b.CreateGEP(e_.b.getInt8Ty(), base_, offset);
+  if (place_) address = e_.b.CreateGEP(e_.b.getInt8Ty(), address, place_);
+  return known->second = address;
 }
 
 layout::SlotReads readsOf(const Emitter &e, ir::ValueId tile, const layout::LinearLayout &places) {

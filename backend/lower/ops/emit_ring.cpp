@@ -81,9 +81,10 @@ void fillSlot(Emitter &e, const ir::Op &op, MakeAccess makeAccess) {
   const std::int64_t bytes = ir::storageBits(e.type(op.operand(0)).element()) / 8;
   const auto copyAll = [&](Value *slot) {
     auto accessAt = makeAccess();
+    SlotAddresses addresses(e, slot, offsets, bytes);
     for (const llvm::ArrayRef<std::int32_t> vector : copies.vectors.each()) {
       const auto first = static_cast<std::size_t>(vector[0]);
-      Value *to = slotAddress(e, slot, offsets, offsets.apply(layout::Dim::Register, first), bytes);
+      Value *to = addresses.at(offsets.apply(layout::Dim::Register, first));
       const GlobalAccess from = accessAt(first, vector.size());
       if (copies.areAsynchronous)
         e.words.copyAsync(e.b, to, from.address, {copies.bytes, from.mask});

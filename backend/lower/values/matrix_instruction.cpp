@@ -68,8 +68,10 @@ MatrixInstruction::MatrixInstruction(llvm::Module &module, const MmaInstruction 
     : row_(row), intrinsic_(declare(module, row)), sums_(intrinsic_->getReturnType()) {}
 
 MatrixValues MatrixInstruction::packSums(Builder &b, llvm::ArrayRef<Value *> elements) const {
-  if (sums_->isVectorTy()) return {joined(b, elements, sums_)};
-  return MatrixValues(elements);
+  if (!sums_->isVectorTy()) return MatrixValues(elements);
+  // As the product before has left them.
+  if (Value *whole = vectorTakenApart(elements); whole && whole->getType() == sums_) return {whole};
+  return {joined(b, elements, sums_)};
 }
 
 MatrixValues MatrixInstruction::unpackSums(Builder &b, llvm::ArrayRef<Value *> packed) const {

@@ -2,6 +2,7 @@
 #include "backend/lower/lower.h"
 #include "backend/pipeline.h"
 #include "backend/target/gpu_target.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,6 +11,8 @@
 #include "tests/support/semantics.h"
 
 #include <doctest/doctest.h>
+
+#include <map>
 
 namespace imbrex {
 namespace {
@@ -177,6 +180,46 @@ TEST_CASE("numbers that are clamped take one instruction for each bound") {
                                     *machine);
     CHECK(count(code, "call float @llvm.minimumnum.f32") == 1);
     CHECK(count(code, "fcmp") == 0);
+  }
+}
+
+/// Products in a row, each of which adds to what the one before it has left.
+std::string productsInARow(const machine::Machine &machine) {
+  return codeOf(R"(kernel @k(%a: view<const f16, 2>, %c: view<f32, 2>) stage tiles {
+      %0 = constant 0 : i32
+      %x = view.load %a, %0, %0 : f16[64x64]
+      %z = constant 0.0 : f32[64x64]
+      %s = dot %x, %x, %z : f32[64x64]
+      %t = dot %x, %x, %s : f32[64x64]
+      view.store %c, %t, %0, %0
+    })",
+                machine);
+}
+
+TEST_CASE("sums go from product to product as the vector that the instruction leaves") {
+  for (const machine::Machine &machine : machine::allMachines()) {
+    if (!target::findGpuTarget(machine)) continue;
+    CAPTURE(machine.name);
+    const std::string code = productsInARow(machine);
+    if (machine.warpSize == 64) CHECK(count(code, " = call <16 x float>") > 0);
+    CHECK(count(code, "insertelement <16 x float>") == 0);
+  }
+}
+
+TEST_CASE("what addresses of one tile have in common is computed once") {
+  for (const machine::Machine *machine : oneForEachWarpSize()) {
+    CAPTURE(machine->name);
+    const std::string code = productsInARow(*machine);
+    std::map<std::string, int> times;
+    for (const llvm::StringRef line : llvm::split(code, '\n'))
+      if (const auto sum = line.split(" = getelementptr i8, ptr addrspace(3) ").second;
+          !sum.empty())
+        ++times[sum.str()];
+    CHECK(!times.empty());
+    for (const auto &[sum, count] : times) {
+      CAPTURE(sum);
+      CHECK(count <= 2); // by who writes the tile, and by who reads it
+    }
   }
 }
 
