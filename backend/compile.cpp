@@ -11,6 +11,7 @@
 #include "backend/validate/access_order.h"
 #include "backend/validate/exchange_order.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <array>
@@ -36,6 +37,7 @@ struct Compilation {
 struct Assembling {
   const GpuCode &code;
   const target::GpuTarget &target;
+  llvm::function_ref<std::unique_ptr<llvm::Module>()> moduleOfCode; ///< To be used up.
   std::unique_ptr<llvm::Module> module = {};
   std::vector<RequiredAccess> asked = {};
   std::string text = {};
@@ -214,7 +216,7 @@ Result<void> checkExchanges(Assembling &of) {
 }
 
 Result<void> generate(Assembling &of) {
-  of.module = of.code.copy();
+  of.module = of.moduleOfCode();
   of.asked = assignAccessNumbers(*of.module, of.target);
   auto text = of.target.assembly(*of.module);
   if (!text && text.error().kind == Diag::RegistersRanOut)
@@ -257,12 +259,31 @@ constexpr auto kToAssembly = std::to_array<TimedStep<Assembling, Result<void>>>(
     {"compare", compareRings},
 });
 
+Result<std::string> assemblyOf(Assembling of, StageTimes *times) {
+  if (const auto made = runSteps(kToAssembly, of, times); !made) return made.failure();
+  return std::move(of.text);
+}
+
+/// The uses of each value as a copy has them, in the order of the code: what LLVM's passes find in
+/// another order they may put into other code.
+void orderUses(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      for (llvm::Use &use : instruction.operands()) use.set(use.get());
+}
+
 } // namespace
 
 std::unique_ptr<llvm::Module> GpuCode::copy() const {
   auto copied = llvm::CloneModule(*module);
   lower::SharedMemory::placeAtLaunch(*copied);
   return copied;
+}
+
+std::unique_ptr<llvm::Module> GpuCode::take() {
+  orderUses(*module);
+  lower::SharedMemory::placeAtLaunch(*module);
+  return std::move(module);
 }
 
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
@@ -286,9 +307,14 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
 
 Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target,
                                  StageTimes *times) {
-  Assembling of{.code = code, .target = target};
-  if (const auto made = runSteps(kToAssembly, of, times); !made) return made.failure();
-  return std::move(of.text);
+  const auto copied = [&] { return code.copy(); };
+  return assemblyOf({.code = code, .target = target, .moduleOfCode = copied}, times);
+}
+
+Result<std::string> makeAssemblyInPlace(GpuCode &code, const target::GpuTarget &target,
+                                        StageTimes *times) {
+  const auto taken = [&] { return code.take(); };
+  return assemblyOf({.code = code, .target = target, .moduleOfCode = taken}, times);
 }
 
 Result<target::ObjectCode> makeObject(const std::string &assembly, const target::GpuTarget &target,

@@ -37,6 +37,8 @@ struct GpuCode {
   /// What assembly is made from, and the emulator runs: shared memory is as the launch gives it.
   /// The target's functions use it up.
   std::unique_ptr<llvm::Module> copy() const;
+  /// The module itself, as a copy would be; the code lacks it afterwards.
+  std::unique_ptr<llvm::Module> take();
 };
 
 /// Bring a kernel of any stage to a target's code for launches that keep the assumptions: the
@@ -50,6 +52,9 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
 /// gets what that took.
 Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target,
                                  StageTimes *times = nullptr);
+/// The same assembly, of the module itself, which the code lacks afterwards: a copy takes long.
+Result<std::string> makeAssemblyInPlace(GpuCode &code, const target::GpuTarget &target,
+                                        StageTimes *times = nullptr);
 /// The image of that very assembly, by an assembler, which is trusted.
 Result<target::ObjectCode> makeObject(const std::string &assembly, const target::GpuTarget &target,
                                       StageTimes *times = nullptr);

@@ -277,8 +277,8 @@ private:
   /// The image that the vendor's assembler makes. Where none is found, or the driver is too old for
   /// its image, the driver is handed the assembly if it can do with that. What a driver of today
   /// takes is kept.
-  Loaded load(const GpuCode &code, const KeptCode &kept) const {
-    const auto assembly = makeAssembly(code, target_);
+  Loaded load(GpuCode &code, const KeptCode &kept) const {
+    const auto assembly = makeAssemblyInPlace(code, target_);
     if (!assembly) return assembly.failure();
     LoadableCode made{.interface = code.interface, .content = *assembly, .isAssembly = true};
     if (gpu_.code().asAssembly) return loadAndKeep(made, kept);

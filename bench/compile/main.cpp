@@ -78,13 +78,13 @@ Split compileOnce(const std::function<traced_kernel()> &record, const Wanted &wa
   const Milliseconds known = processorTime();
   Diagnostics diagnostics;
   StageTimes times;
-  const auto code = compileForGpu(variant, wanted.target, assumptions, diagnostics, &times);
+  auto code = compileForGpu(variant, wanted.target, assumptions, diagnostics, &times);
   const auto fail = [&](const std::string &why) {
     std::fputs(why.c_str(), stderr);
     std::exit(1);
   };
   if (!code) fail(diagnostics.render());
-  const auto assembly = makeAssembly(*code, wanted.target, &times);
+  const auto assembly = makeAssemblyInPlace(*code, wanted.target, &times);
   if (!assembly) fail(render(assembly.error()));
   const Milliseconds end = processorTime();
   Split split{{"trace", (traced - start).count()}, {"key", (known - traced).count()}};

@@ -91,6 +91,19 @@ TEST_CASE("every kernel of the table is PTX that the assembler takes, for every 
   checkOnAll(kernelTable);
 }
 
+TEST_CASE("a module that is used up becomes the code that its copy becomes") {
+  const target::GpuTarget &target = *targetsOf(machine::Family::Nvptx).front();
+  for (TableKernel &one : kernelTable(target.machine())) {
+    CAPTURE(one.name);
+    GpuCode code = codeOf(one.kernel, target);
+    const auto copied = makeAssembly(code, target), inPlace = makeAssemblyInPlace(code, target);
+    REQUIRE(copied.ok());
+    REQUIRE(inPlace.ok());
+    CHECK(*inPlace == *copied);
+    CHECK(code.module == nullptr);
+  }
+}
+
 TEST_CASE("a line of PTX that breaks a rule is told, where the module does not ask for it") {
   llvm::LLVMContext context;
   const llvm::Module none("none", context);
