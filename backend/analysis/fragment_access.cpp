@@ -229,9 +229,8 @@ std::optional<FragmentCost> costOfAccess(const FragmentReads &reads, const Fragm
   } else if (!haveRows(inShared, most)) {
     return std::nullopt;
   }
-  cost.access = bankConflicts(shared,
-                              {.kind = layout::AccessKind::Read,
-                               .places = access.places,
+  cost.access = bankConflicts({.kind = layout::AccessKind::Read,
+                               .places = inShared.offsets,
                                .elementBytes = bytes,
                                .vectorElements = width},
                               memory);

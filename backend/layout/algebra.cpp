@@ -35,8 +35,9 @@ LinearLayout compose(const LinearLayout &outer, const LinearLayout &inner) {
 }
 
 LinearLayout inverse(const LinearLayout &layout) {
-  IMBREX_CHECK(isBijective(layout), "only a bijection has an inverse");
   const Subspace image(layout.columns());
+  IMBREX_CHECK(image.dimension() == layout.outputBits() && image.dimension() == layout.inputBits(),
+               "only a bijection has an inverse");
   Vectors columns;
   for (const Bits unit : unitVectors(layout.outputBits()))
     columns.push_back(*image.coordinates(unit));

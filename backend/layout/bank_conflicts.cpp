@@ -18,11 +18,10 @@ Vectors lanesTogether(const SharedMemoryModel &memory, AccessKind kind, std::int
   return Vectors(llvm::ArrayRef(memory.wideReadLanes).take_front(count));
 }
 
-AccessCost bankConflicts(const LinearLayout &shared, const SharedAccess &access,
-                         const SharedMemoryModel &memory) {
+AccessCost bankConflicts(const SharedAccess &access, const SharedMemoryModel &memory) {
   const std::int64_t bytes = access.vectorElements * access.elementBytes;
   IMBREX_CHECK(bytes <= kMaxAccessBytes, "an access of {0} bytes", bytes);
-  const LinearLayout offsets = compose(inverse(shared), access.places);
+  const LinearLayout &offsets = access.places;
   Vectors words, banks;
   const Vectors lanes = lanesTogether(memory, access.kind, bytes);
   for (const Bits lane : lanes) {
@@ -36,6 +35,12 @@ AccessCost bankConflicts(const LinearLayout &shared, const SharedAccess &access,
   return {.accesses = accesses,
           .cycles = accesses * parts << (rank(words) - rank(banks)),
           .leastCycles = accesses * parts};
+}
+
+AccessCost bankConflicts(const LinearLayout &shared, const SharedAccess &access,
+                         const SharedMemoryModel &memory) {
+  const LinearLayout offsets = compose(inverse(shared), access.places);
+  return bankConflicts({access.kind, offsets, access.elementBytes, access.vectorElements}, memory);
 }
 
 } // namespace imbrex::layout

@@ -15,22 +15,22 @@ Bits multiply(llvm::ArrayRef<Bits> columns, Bits vector) {
   return sum;
 }
 
-Subspace::Row Subspace::reduced(Row row) const {
+Subspace::Vector Subspace::reduced(Vector row) const {
   for (const Row &other : rows_)
-    if ((row.vector & llvm::bit_floor(other.vector)) != 0)
+    if ((row.vector & other.leading) != 0)
       row = {row.vector ^ other.vector, row.sources ^ other.sources};
   return row;
 }
 
 bool Subspace::add(Bits vector) {
-  const Row row = reduced({vector, added_ < 64 ? Bits{1} << added_ : 0});
+  const Vector row = reduced({vector, added_ < 64 ? Bits{1} << added_ : 0});
   ++added_;
   if (row.vector == 0) return false;
   const Bits leading = llvm::bit_floor(row.vector);
   for (Row &other : rows_)
     if ((other.vector & leading) != 0)
-      other = {other.vector ^ row.vector, other.sources ^ row.sources};
-  rows_.push_back(row);
+      other = {{other.vector ^ row.vector, other.sources ^ row.sources}, other.leading};
+  rows_.push_back({row, leading});
   return true;
 }
 
@@ -40,7 +40,7 @@ void Subspace::addAll(llvm::ArrayRef<Bits> vectors) {
 
 std::optional<Bits> Subspace::coordinates(Bits vector) const {
   IMBREX_CHECK(added_ <= 64, "coordinates among {0} vectors", added_);
-  const Row row = reduced({vector, 0});
+  const Vector row = reduced({vector, 0});
   if (row.vector != 0) return std::nullopt;
   return row.sources;
 }

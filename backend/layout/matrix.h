@@ -32,12 +32,15 @@ public:
 
 private:
   /// A vector and the added vectors whose sum it is.
-  struct Row {
+  struct Vector {
     Bits vector, sources;
   };
-  Row reduced(Row row) const;
+  struct Row : Vector {
+    Bits leading; ///< The highest bit, which no other row has.
+  };
+  Vector reduced(Vector row) const;
 
-  llvm::SmallVector<Row, 8> rows_; // each has a leading bit that no other row has
+  llvm::SmallVector<Row, 8> rows_;
   std::int32_t added_ = 0;
 };
 

@@ -144,12 +144,10 @@ std::optional<MatrixStores> fewerMatrixStores(const LinearLayout &offsets,
 
 AccessCost costOf(const MatrixStores &stores, std::int32_t elementBytes,
                   const SharedMemoryModel &memory) {
-  const Side inMemory{Dim::Offset, stores.rows.outputBits()};
-  const LinearLayout identity({inMemory}, {inMemory}, unitVectors(inMemory.bits));
   SharedMemoryModel ofRows = memory; // a lane for each row
   ofRows.lanes = std::int32_t{1} << (kMatrixRowBits + static_cast<std::size_t>(stores.matrixBits));
   const std::int64_t ofRow = std::int64_t{1} << stores.elementBitsOfRow;
-  return bankConflicts(identity, {AccessKind::Write, stores.rows, elementBytes, ofRow}, ofRows);
+  return bankConflicts({AccessKind::Write, stores.rows, elementBytes, ofRow}, ofRows);
 }
 
 } // namespace imbrex::layout

@@ -190,12 +190,10 @@ private:
     const std::int64_t most = kMaxAccessBytes / elementBytes_;
     plan.writes = contiguousRegisters(plan.writeOffsets, most);
     plan.reads = contiguousRegisters(plan.readOffsets, most);
-    const auto costOf = [&](const ConversionSide &side, const RegisterVectors &vectors) {
-      return bankConflicts(plan.shared, {side.kind, side.places, elementBytes_, vectors.width},
-                           memory_);
-    };
-    plan.writeCost = costOf(write_, plan.writes);
-    plan.readCost = costOf(read_, plan.reads);
+    plan.writeCost =
+        bankConflicts({write_.kind, plan.writeOffsets, elementBytes_, plan.writes.width}, memory_);
+    plan.readCost =
+        bankConflicts({read_.kind, plan.readOffsets, elementBytes_, plan.reads.width}, memory_);
     if (const auto stores =
             fewerMatrixStores(plan.writeOffsets, plan.writes, elementBytes_, memory_))
       plan.writeCost = layout::costOf(*stores, elementBytes_, memory_);
