@@ -65,7 +65,8 @@ namespace {
 Value *applyRun(llvm::IRBuilder<> &b, llvm::ArrayRef<Bits> run, std::size_t first, Value *index) {
   const auto shift = static_cast<std::uint64_t>(first);
   if (!llvm::has_single_bit(run[0])) {
-    Value *bit = b.CreateAnd(b.CreateLShr(index, shift), b.getInt32(1));
+    Value *const shifted = shift == 0 ? index : b.CreateLShr(index, shift);
+    Value *bit = b.CreateAnd(shifted, b.getInt32(1));
     return b.CreateMul(bit, b.getInt32(static_cast<std::uint32_t>(run[0])));
   }
   const Bits mask = ((Bits{1} << run.size()) - 1) << first;
@@ -138,13 +139,15 @@ Emitter::SplitCoordinate Emitter::splitCoordinate(const layout::LinearLayout &la
   const Bits ofRegister = layout.outputPart(layout.apply(Dim::Register, r), dim);
   const auto shift = static_cast<std::uint64_t>(layout.outputShift(dim));
   const Bits mask = (Bits{1} << layout.outputBits(dim)) - 1;
-  Value *part = b.CreateAnd(b.CreateLShr(threadPart(layout), shift),
-                            b.getInt32(static_cast<std::uint32_t>(mask)));
-  return {part, static_cast<std::int64_t>(ofRegister)};
+  Value *const ofThread = threadPart(layout);
+  Value *const shifted = shift == 0 ? ofThread : b.CreateLShr(ofThread, shift);
+  return {b.CreateAnd(shifted, b.getInt32(static_cast<std::uint32_t>(mask))),
+          static_cast<std::int64_t>(ofRegister)};
 }
 
 Value *Emitter::coordinate(const layout::LinearLayout &layout, std::size_t r, std::int32_t axis) {
   const SplitCoordinate split = splitCoordinate(layout, r, axis);
+  if (split.constant == 0) return split.thread;
   return b.CreateOr(split.thread, i32(split.constant), "", /*IsDisjoint=*/true);
 }
 

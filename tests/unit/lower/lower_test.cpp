@@ -223,5 +223,18 @@ TEST_CASE("what addresses of one tile have in common is computed once") {
   }
 }
 
+TEST_CASE("no part of an index is moved by no bits") {
+  for (const machine::Machine *machine : oneForEachWarpSize()) {
+    CAPTURE(machine->name);
+    const std::string code = productsInARow(*machine);
+    CHECK(count(code, " = lshr ") > 0);
+    for (const llvm::StringRef line : llvm::split(code, '\n')) {
+      CAPTURE(line.str());
+      CHECK_FALSE((line.contains(" = lshr ") && line.contains(", 0, !dbg")));
+      CHECK_FALSE((line.contains(" = or disjoint ") && line.contains(", 0, !dbg")));
+    }
+  }
+}
+
 } // namespace
 } // namespace imbrex
