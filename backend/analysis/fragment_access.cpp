@@ -25,8 +25,8 @@ std::int64_t elementsTogether(std::int32_t elementBits) {
 /// What a lane names of a matrix, in bytes.
 std::int32_t namedBytes(machine::MatrixLoads loads, std::int32_t elementBits) {
   if (loads == machine::MatrixLoads::Rows16) return layout::kMaxAccessBytes;
-  constexpr std::int32_t kPiece = 8; // bytes; elements in a row of 8
-  return loads == machine::MatrixLoads::Transposed8 ? kPiece * elementBits / 8 : kPiece;
+  constexpr std::int32_t kBytes = 8, kElements = 8;
+  return loads == machine::MatrixLoads::Transposed8 ? kElements * elementBits / 8 : kBytes;
 }
 
 /// The bits that count the elements that a lane gets of a matrix.
