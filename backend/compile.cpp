@@ -272,18 +272,19 @@ void orderUses(llvm::Module &module) {
       for (llvm::Use &use : instruction.operands()) use.set(use.get());
 }
 
+/// The module itself, as GpuCode::copy would be.
+std::unique_ptr<llvm::Module> taken(GpuCode &code) {
+  orderUses(*code.module);
+  lower::SharedMemory::placeAtLaunch(*code.module);
+  return std::move(code.module);
+}
+
 } // namespace
 
 std::unique_ptr<llvm::Module> GpuCode::copy() const {
   auto copied = llvm::CloneModule(*module);
   lower::SharedMemory::placeAtLaunch(*copied);
   return copied;
-}
-
-std::unique_ptr<llvm::Module> GpuCode::take() {
-  orderUses(*module);
-  lower::SharedMemory::placeAtLaunch(*module);
-  return std::move(module);
 }
 
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
@@ -307,14 +308,14 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
 
 Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target,
                                  StageTimes *times) {
-  const auto copied = [&] { return code.copy(); };
-  return assemblyOf({.code = code, .target = target, .moduleOfCode = copied}, times);
+  const auto module = [&] { return code.copy(); };
+  return assemblyOf({.code = code, .target = target, .moduleOfCode = module}, times);
 }
 
 Result<std::string> makeAssemblyInPlace(GpuCode &code, const target::GpuTarget &target,
                                         StageTimes *times) {
-  const auto taken = [&] { return code.take(); };
-  return assemblyOf({.code = code, .target = target, .moduleOfCode = taken}, times);
+  const auto module = [&] { return taken(code); };
+  return assemblyOf({.code = code, .target = target, .moduleOfCode = module}, times);
 }
 
 Result<target::ObjectCode> makeObject(const std::string &assembly, const target::GpuTarget &target,

@@ -37,8 +37,6 @@ struct GpuCode {
   /// What assembly is made from, and the emulator runs: shared memory is as the launch gives it.
   /// The target's functions use it up.
   std::unique_ptr<llvm::Module> copy() const;
-  /// The module itself, as a copy would be; the code lacks it afterwards.
-  std::unique_ptr<llvm::Module> take();
 };
 
 /// Bring a kernel of any stage to a target's code for launches that keep the assumptions: the

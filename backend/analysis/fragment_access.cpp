@@ -230,7 +230,7 @@ std::optional<FragmentCost> costOfAccess(const FragmentReads &reads, const Fragm
     return std::nullopt;
   }
   cost.access = bankConflicts({.kind = layout::AccessKind::Read,
-                               .places = inShared.offsets,
+                               .offsets = inShared.offsets,
                                .elementBytes = bytes,
                                .vectorElements = width},
                               memory);

@@ -3,6 +3,7 @@
 #include "backend/analysis/operand_sources.h"
 #include "backend/analysis/ring_copies.h"
 #include "backend/ir/products.h"
+#include "backend/layout/tile_layout.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <set>
@@ -35,18 +36,10 @@ bool anyOperand(const Op &loop, llvm::function_ref<bool(ValueId)> isSo) {
   return any;
 }
 
-constexpr std::int32_t kFew = 256; // CDNA has twice as many
-
 /// Whether loads pass through the few registers that there are.
 bool loadsThroughFew(const machine::Machine &machine) {
+  constexpr std::int32_t kFew = 256; // CDNA has twice as many
   return machine.asyncCopies.sizes == 0 && machine.maxRegistersPerThread <= kFew;
-}
-
-std::int64_t registersOf(const Kernel &kernel, ValueId tile) {
-  constexpr std::int64_t kBits = 32;
-  return (std::int64_t{1}
-          << kernel.layout(kernel.layoutOf(tile)).inputBits(layout::Dim::Register)) *
-         storageBits(kernel.type(tile).element()) / kBits;
 }
 
 /// Whether neighbours in a thread's registers are none in the slot.
@@ -59,6 +52,11 @@ bool isTransposed(const Kernel &kernel, const Op &slot) {
 }
 
 } // namespace
+
+std::int64_t registersOf(const Kernel &kernel, ValueId tile, const layout::LinearLayout &held) {
+  constexpr std::int64_t kBitsOfRegister = 32;
+  return layout::registerCount(held) * storageBits(kernel.type(tile).element()) / kBitsOfRegister;
+}
 
 bool multipliesSums(const Kernel &kernel, const Op &loop) {
   return anyOperand(loop, [&](ValueId operand) { return isOfProduct(kernel, operand); });
@@ -76,7 +74,9 @@ bool transposesBesideSums(const Kernel &kernel, const Op &loop, const machine::M
   std::int64_t sums = 0;
   bool transposes = false;
   walk(loop.regions[0], [&](const Op &op) {
-    if (isProduct(op) && isOnUnit(op)) sums = std::max(sums, registersOf(kernel, op.result()));
+    if (isProduct(op) && isOnUnit(op))
+      sums = std::max(
+          sums, registersOf(kernel, op.result(), kernel.layout(kernel.layoutOf(op.result()))));
     if (op.kind == OpKind::RingSlot) transposes |= isTransposed(kernel, op);
   });
   return transposes && sums >= machine.maxRegistersPerThread / 2;

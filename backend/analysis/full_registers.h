@@ -3,8 +3,13 @@
 #include "backend/ir/kernel.h"
 #include "backend/machine/machine.h"
 
-/// Loops whose products on matrix units leave a thread no registers to spare.
+/// What registers tiles take, and loops whose products on matrix units leave a thread none to
+/// spare.
 namespace imbrex::analysis {
+
+/// Of a thread that holds a tile so, 32-bit ones.
+std::int64_t registersOf(const ir::Kernel &kernel, ir::ValueId tile,
+                         const layout::LinearLayout &held);
 
 /// Whether sums of one product in it are another's operand, as in attention: both sums are there at
 /// once, and the operand.

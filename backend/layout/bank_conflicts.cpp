@@ -21,7 +21,7 @@ Vectors lanesTogether(const SharedMemoryModel &memory, AccessKind kind, std::int
 AccessCost bankConflicts(const SharedAccess &access, const SharedMemoryModel &memory) {
   const std::int64_t bytes = access.vectorElements * access.elementBytes;
   IMBREX_CHECK(bytes <= kMaxAccessBytes, "an access of {0} bytes", bytes);
-  const LinearLayout &offsets = access.places;
+  const LinearLayout &offsets = access.offsets;
   Vectors words, banks;
   const Vectors lanes = lanesTogether(memory, access.kind, bytes);
   for (const Bits lane : lanes) {
@@ -35,12 +35,6 @@ AccessCost bankConflicts(const SharedAccess &access, const SharedMemoryModel &me
   return {.accesses = accesses,
           .cycles = accesses * parts << (rank(words) - rank(banks)),
           .leastCycles = accesses * parts};
-}
-
-AccessCost bankConflicts(const LinearLayout &shared, const SharedAccess &access,
-                         const SharedMemoryModel &memory) {
-  const LinearLayout offsets = compose(inverse(shared), access.places);
-  return bankConflicts({access.kind, offsets, access.elementBytes, access.vectorElements}, memory);
 }
 
 } // namespace imbrex::layout

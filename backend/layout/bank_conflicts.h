@@ -34,7 +34,7 @@ enum class AccessKind : std::uint8_t { Read, Write };
 /// How the threads go through a tile in shared memory.
 struct SharedAccess {
   AccessKind kind;
-  const LinearLayout &places; ///< Which thread's register is which element, or lies where.
+  const LinearLayout &offsets; ///< Where each thread's register lies, in elements.
   std::int32_t elementBytes;
   std::int64_t vectorElements; ///< As contiguousRegisters says of the offsets.
 };
@@ -51,11 +51,6 @@ struct AccessCost {
 /// Vectors of lanes that span the lanes which are served together, bytes for each.
 Vectors lanesTogether(const SharedMemoryModel &memory, AccessKind kind, std::int64_t bytes);
 
-/// Of threads whose places are offsets, in elements.
 AccessCost bankConflicts(const SharedAccess &access, const SharedMemoryModel &memory);
-/// `shared`: from the offset, in elements, to the tile's coordinates, which the places are; a
-/// bijection.
-AccessCost bankConflicts(const LinearLayout &shared, const SharedAccess &access,
-                         const SharedMemoryModel &memory);
 
 } // namespace imbrex::layout

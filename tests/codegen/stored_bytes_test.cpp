@@ -23,9 +23,8 @@ std::vector<std::string> linesOf(const char *machine, int warps, std::string_vie
                                  std::string_view sum) {
   ir::Kernel kernel = parsedKernel(
       llvm::formatv(
-          "kernel @stored(%a: view<const {0}, 2>, %b: view<const {0}, 2>, %c: view<{1}, 2>) stage "
-          "tiles "
-          "[warps = {2}] {{\n%0 = constant 0 : i64\n%1 = constant 1 : i64\n"
+          "kernel @stored(%a: view<const {0}, 2>, %b: view<const {0}, 2>, %c: view<{1}, 2>) "
+          "stage tiles [warps = {2}] {{\n%0 = constant 0 : i64\n%1 = constant 1 : i64\n"
           "%e = view.extent %a [axis = 1] : i64\n"
           "%u = constant 64 : i64\n%t = cdiv %e, %u : i64\n%z = constant {3} : {1}[128x128]\n"
           "%s = for %0, %t, %1, %z [pipelined = 2] (%k: i64, %sum: {1}[128x128]) {{\n"

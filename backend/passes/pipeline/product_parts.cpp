@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/product_parts.h"
 
+#include "backend/analysis/full_registers.h"
 #include "backend/analysis/matrix_product.h"
 #include "backend/ir/products.h"
 #include "backend/ir/shared_tiles.h"
@@ -31,12 +32,6 @@ layout::LinearLayout fragmentsOf(const Kernel &kernel, const machine::Machine &m
                                   .bits = layout::bitsFor(depth),
                                   .order = order})
       .places;
-}
-
-/// Of a thread that holds a tile so, 32-bit ones.
-std::int64_t registersOf(const Kernel &kernel, ValueId tile, const layout::LinearLayout &held) {
-  constexpr std::int64_t kBitsOfRegister = 32;
-  return layout::registerCount(held) * storageBits(kernel.type(tile).element()) / kBitsOfRegister;
 }
 
 } // namespace
@@ -83,7 +78,8 @@ std::int64_t fragmentRegisters(const Kernel &kernel, const machine::Machine &mac
                                std::int64_t depth) {
   std::int64_t registers = 0;
   for (const std::size_t i : {0, 1})
-    registers += registersOf(kernel, dot.operand(i), fragmentsOf(kernel, machine, dot, i, depth));
+    registers +=
+        analysis::registersOf(kernel, dot.operand(i), fragmentsOf(kernel, machine, dot, i, depth));
   return registers;
 }
 
@@ -92,7 +88,7 @@ std::int64_t carriedRegisters(const Kernel &kernel, const Op &loop) {
   for (const ValueId carried :
        llvm::ArrayRef(loop.regions[0].arguments).drop_front(firstCarriedArgument(loop)))
     if (kernel.layoutOf(carried).valid())
-      registers += registersOf(kernel, carried, kernel.layout(kernel.layoutOf(carried)));
+      registers += analysis::registersOf(kernel, carried, kernel.layout(kernel.layoutOf(carried)));
   return registers;
 }
 

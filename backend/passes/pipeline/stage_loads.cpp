@@ -119,9 +119,9 @@ private:
   /// Which rows a thread loads is no matter. Where k counts them, it is to have neighbours, which
   /// fragments hold side by side: these are then stored side by side, unless warps read columns.
   void haveNeighbours(ValueId tile) {
-    layout::LinearLayout held = kernel_->layout(kernel_->layoutOf(tile));
     const std::int32_t bits = storageBits(kernel_->type(tile).element());
     if (machine::readsColumns(machine_, bits)) return;
+    layout::LinearLayout held = kernel_->layout(kernel_->layoutOf(tile));
     const auto depth = analysis::depthAxisOf(*kernel_, tile);
     const std::int32_t row = layout::axisOfNeighbours(held, kernel_->type(tile).rank());
     if (!depth || *depth == row || !layout::isTileLayout(held)) return;

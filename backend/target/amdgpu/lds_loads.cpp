@@ -25,8 +25,8 @@ bool isAccessToLds(const Instruction &instruction) {
     pointer = update->getPointerOperand();
   if (const auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
     pointer = exchange->getPointerOperand();
-  if (const auto *call =
-          llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) // ds_read_tr, ds_load_tr
+  // ds_read_tr, ds_load_tr
+  if (const auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
     if (call->onlyReadsMemory() && call->arg_size() == 1) pointer = call->getArgOperand(0);
   return pointer && pointer->getType()->isPointerTy() &&
          pointer->getType()->getPointerAddressSpace() == llvm::AMDGPUAS::LOCAL_ADDRESS;

@@ -2,6 +2,7 @@
 #include "backend/layout/layout_text.h"
 #include "backend/layout/shared_conversion.h"
 #include "tests/unit/layout/random_layout.h"
+#include "tests/unit/layout/tile_access.h"
 
 #include <doctest/doctest.h>
 
@@ -95,7 +96,7 @@ TEST_CASE("a column of a row-major tile is all in one bank, and a swizzle spread
   const LinearLayout rowMajor({{Dim::Offset, 10}}, tile, unitVectors(10));
   const auto column = parseLayout("register [[0,1],[0,2],[0,4],[0,8],[0,16]] "
                                   "lane [[1,0],[2,0],[4,0],[8,0],[16,0]] warp [] of [32x32]");
-  const SharedAccess access{
+  const TileAccess access{
       .kind = AccessKind::Read, .places = *column, .elementBytes = 4, .vectorElements = 1};
   CHECK(bankConflicts(rowMajor, access, {}) ==
         AccessCost{.accesses = 32, .cycles = 32 * 32, .leastCycles = 32});

@@ -2,6 +2,7 @@
 #include "backend/layout/layout_text.h"
 #include "backend/layout/slot_layout.h"
 #include "tests/unit/layout/random_layout.h"
+#include "tests/unit/layout/tile_access.h"
 
 #include <doctest/doctest.h>
 

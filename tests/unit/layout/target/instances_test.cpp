@@ -3,6 +3,7 @@
 #include "backend/layout/conversion.h"
 #include "backend/layout/layout_text.h"
 #include "backend/layout/tile_layout.h"
+#include "tests/unit/layout/tile_access.h"
 
 #include <doctest/doctest.h>
 
@@ -152,7 +153,7 @@ TEST_CASE("the swizzles of 32, 64 and 128 bytes are layouts in which a column co
     Vectors lanes{Bits{1} << tile[1].bits, Bits{2} << tile[1].bits, Bits{4} << tile[1].bits};
     const LinearLayout rows({{Dim::Register, 3}, {Dim::Lane, 3}, {Dim::Warp, 0}}, tile,
                             {1, 2, 4, lanes[0], lanes[1], lanes[2]});
-    const SharedAccess access{AccessKind::Read, rows, 2, 8};
+    const TileAccess access{AccessKind::Read, rows, 2, 8};
     CHECK(bankConflicts(shared, access, {.banks = 32, .lanes = 8}).conflicts() == 0);
     const LinearLayout plain({{Dim::Offset, shared.inputBits()}}, tile,
                              unitVectors(shared.inputBits()));
