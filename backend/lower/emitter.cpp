@@ -1,9 +1,11 @@
 #include "backend/lower/emitter.h"
 
 #include "backend/analysis/behind_rings.h"
+#include "backend/analysis/loads_if.h"
 #include "backend/analysis/rings_in_step.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/bank_conflicts.h"
+#include "backend/layout/column_loads.h"
 #include "backend/lower/values/natives.h"
 #include "backend/support/check.h"
 
@@ -215,14 +217,41 @@ Value *Emitter::where(Value *condition, Value *otherwise, const std::function<Va
   return chosen;
 }
 
+bool Emitter::mayLoadColumns(const ir::Op &op) const {
+  if (op.kind != ir::OpKind::ViewLoad || !kernel.layoutOf(op.result()).valid()) return false;
+  const ir::Type &tile = type(op.result());
+  const auto &attrs = op.attrs<ir::ViewAttrs>();
+  return tile.element() != ir::ElementKind::Bool &&
+         machine::loadsColumns(words.machine(), ir::storageBits(tile.element())) &&
+         analysis::fillsWithZeros(kernel, op) && attrs.cache == ir::Cache::Default &&
+         attrs.eviction == ir::Eviction::Normal &&
+         analysis::accessWidth(kernel, op, tile.rank() - 1, facts_, assumptions) >=
+             layout::kElementsOfColumn;
+}
+
+const layout::LinearLayout *Emitter::namedForColumns(const ir::Op &op) {
+  const auto [known, isNew] = namedByLanes_.try_emplace(&op);
+  std::optional<layout::LinearLayout> &named = known->second;
+  if (isNew && mayLoadColumns(op))
+    named = layout::namedForColumns(layoutOf(op.result()),
+                                    ir::storageBits(type(op.result()).element()));
+  return named ? &*named : nullptr;
+}
+
+const layout::LinearLayout &Emitter::accessLayout(const ir::Op &op, ir::ValueId tile) {
+  const layout::LinearLayout *named = namedForColumns(op);
+  return named ? *named : layoutOf(tile);
+}
+
 layout::RegisterVectors Emitter::accessVectors(const ir::Op &op, ir::ValueId tile) {
   constexpr std::int64_t kScalar = 1;
   if (!kernel.layoutOf(tile).valid()) return {kScalar, {0}};
-  const layout::LinearLayout &of = layoutOf(tile);
+  const layout::LinearLayout &of = accessLayout(op, tile);
   const std::int32_t axis = layout::axisOfNeighbours(of, type(tile).rank());
   const std::int64_t bits = ir::storageBits(type(op.operand(0)).element());
   std::int64_t width = analysis::accessWidth(kernel, op, axis, facts_, assumptions);
-  width = std::min(width, layout::kMaxAccessBytes * 8 / bits);
+  width = std::min(width, namedForColumns(op) ? layout::kElementsOfColumn
+                                              : layout::kMaxAccessBytes * 8 / bits);
   return layout::contiguousRegisters(of, layout::axisDim(axis), width);
 }
 

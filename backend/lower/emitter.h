@@ -120,6 +120,10 @@ public:
   /// The registers of a tile that an op moves to or from memory, in vectors that are one access
   /// each. `tile`: what the accesses are laid out by.
   layout::RegisterVectors accessVectors(const ir::Op &op, ir::ValueId tile);
+  /// What an op's accesses to memory are laid out by: who holds the tile, or what lanes name.
+  const layout::LinearLayout &accessLayout(const ir::Op &op, ir::ValueId tile);
+  /// Of a load by columns, what lanes name for them (layout/column_loads.h); null of others.
+  const layout::LinearLayout *namedForColumns(const ir::Op &op);
 
   // --- code ---
   llvm::BasicBlock *newBlock(const llvm::Twine &name);
@@ -241,6 +245,7 @@ private:
   llvm::Value *renewedIndex(llvm::Value *index);
   void settleReaders();
   void noteReaders();
+  bool mayLoadColumns(const ir::Op &op) const;
   llvm::Value *tripCount(const ir::Op &op);
   bool countsIn32Bits(const ir::Op &loop) const;
   llvm::Value *bound(const ir::Op &loop, std::size_t i);
@@ -259,6 +264,7 @@ private:
   llvm::Value *loadsIf_ = nullptr;
   std::int64_t copiesOfGroup_ = 0; // where copies are counted: the fewest of a group
   llvm::GlobalVariable *zeros_ = nullptr;
+  std::map<const ir::Op *, std::optional<layout::LinearLayout>> namedByLanes_; // for columns
   std::vector<ObservationSite> sites_;
   std::uint64_t assemblies_ = 0;
   Location largestUse_;

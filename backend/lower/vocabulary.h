@@ -105,6 +105,13 @@ public:
     lacks("has no buffers");
   }
 
+  /// On a machine with machine::MatrixLoads::GlobalTransposed8: eight neighbours at each lane's
+  /// pointer, of which lanes get columns (layout/column_loads.h); `type`: eight elements of 8 or 16
+  /// bits.
+  virtual Value *loadGlobalColumns(Builder &, llvm::Type * /*type*/, Value * /*row*/) const {
+    lacks("loads no columns of global memory");
+  }
+
   // --- matrix units ---
 
   /// The code of `function` has this instruction.

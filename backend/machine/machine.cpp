@@ -83,12 +83,18 @@ bool exchangesRegisters(const Machine &machine) {
 
 bool readsColumns(const Machine &machine, std::int32_t elementBits) {
   switch (machine.matrixLoads) {
-  case MatrixLoads::None: return false;
+  case MatrixLoads::None:
+  case MatrixLoads::GlobalTransposed8: return false;
   case MatrixLoads::Rows16: return elementBits == 16;
   case MatrixLoads::Transposed16:
   case MatrixLoads::Transposed8: return elementBits == 16 || elementBits == 8;
   }
   return false;
+}
+
+bool loadsColumns(const Machine &machine, std::int32_t elementBits) {
+  return machine.matrixLoads == MatrixLoads::GlobalTransposed8 &&
+         (elementBits == 16 || elementBits == 8);
 }
 
 bool mayBeApart(const Machine &machine) {

@@ -54,12 +54,14 @@ struct SpecialLaunches {
   bool areProgrammatic = false; ///< A kernel can start, and wait for the one in front of it itself.
 };
 
-/// What a warp can read of shared memory as matrices (analysis/fragment_access.h).
+/// What a warp can read as matrices: of shared memory (analysis/fragment_access.h), or of global
+/// memory (layout/column_loads.h).
 enum class MatrixLoads : std::uint8_t {
   None,
-  Rows16,       ///< 8 rows of 16 bytes, up to four times; also transposed.
-  Transposed16, ///< By 16 lanes, a row of 16 elements for each 8 bytes of a lane; transposed.
-  Transposed8,  ///< By 8 lanes, 8 rows of 8 elements; transposed.
+  Rows16,            ///< 8 rows of 16 bytes, up to four times; also transposed.
+  Transposed16,      ///< By 16 lanes, a row of 16 elements for each 8 bytes of a lane; transposed.
+  Transposed8,       ///< By 8 lanes, 8 rows of 8 elements; transposed.
+  GlobalTransposed8, ///< The same of global memory, and none of shared memory.
 };
 
 /// Of a barrier in shared memory that counts phases (Parallel Thread Execution ISA 9.0, "Size and
@@ -113,6 +115,8 @@ bool exchangesRegisters(const Machine &machine);
 /// Whether warps read such elements along the columns of a matrix in shared memory as well as along
 /// its rows.
 bool readsColumns(const Machine &machine, std::int32_t elementBits);
+/// The same of global memory.
+bool loadsColumns(const Machine &machine, std::int32_t elementBits);
 
 /// Whether warps of a block may meet each at another meeting: AMD's waves of 64 count at an
 /// s_barrier wherever in the code that is (CDNA 3 ISA, "S_BARRIER").

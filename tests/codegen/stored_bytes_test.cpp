@@ -1,7 +1,7 @@
 // A product's second factor that threads store into slots, and whose fragments run down its
 // columns. Bytes are stored transposed, by whole words, which threads put together by permutes, so
 // that what is read need not be moved; but where warps read columns, tiles are stored as they were
-// loaded.
+// loaded, and where they load columns, these are stored whole.
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -65,7 +65,7 @@ TEST_CASE("bytes of a factor are stored by whole words, two permutes for each") 
     const char *machine;
     int warps;
   };
-  for (const auto &[machine, warps] : {Row{"gfx942", 4}, Row{"gfx1100", 4}, Row{"gfx1201", 4}}) {
+  for (const auto &[machine, warps] : {Row{"gfx942", 4}, Row{"gfx1100", 4}}) {
     CAPTURE(std::string(machine));
     if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
     const std::vector<std::string> loop = loopOf(linesOf(machine, warps, "i8", "i32"));
@@ -98,5 +98,29 @@ TEST_CASE("where warps read columns, tiles are stored as they were loaded") {
     CHECK(countOf(lines, "ds_store_b128") > 0);
     CHECK(countOf(lines, "ds_store") == countOf(lines, "ds_store_b128"));
     CHECK(countOf(lines, "v_perm_b32") == 0);
+  }
+}
+
+TEST_CASE("where warps load columns, threads store them as they are") {
+  constexpr const char *kMachine = "gfx1201";
+  if (target::findGpuTarget(*machine::findMachine(kMachine)) == nullptr) return;
+  struct Row {
+    const char *type, *sum, *load;
+    std::int64_t loads; ///< Of 64 x 128 elements by 128 threads.
+  };
+  for (const auto &[type, sum, load, loads] :
+       {Row{"i8", "i32", "global_load_tr_b64", 8}, Row{"f8e4m3fn", "f32", "global_load_tr_b64", 8},
+        Row{"bf16", "f32", "global_load_tr_b128", 8},
+        Row{"f16", "f32", "global_load_tr_b128", 8}}) {
+    CAPTURE(std::string(type));
+    const std::vector<std::string> loop = loopOf(linesOf(kMachine, 4, type, sum));
+    const auto count = [&](std::string_view beginning) { return countOf(loop, beginning); };
+    CHECK(count(load) == loads);
+    CHECK(count("ds_store") == count("ds_store_b128"));
+    CHECK(count("v_perm_b32") + count("v_and_or") + count("v_mov") + count("v_lshl") == 0);
+    // A scalar address, 32 bits of the thread, and a constant.
+    CHECK(std::ranges::none_of(loop, [&](const std::string &one) {
+      return one.starts_with(load) && one.find(", off") != std::string::npos;
+    }));
   }
 }

@@ -2,6 +2,7 @@
 // docs/matrix-units.md lists with the reason, whose table is made of the one here.
 
 #include "backend/analysis/matrix_product.h"
+#include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/passes/units/choose_units.h"
 #include "backend/support/environment.h"

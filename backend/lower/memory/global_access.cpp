@@ -1,5 +1,6 @@
 #include "backend/lower/memory/global_access.h"
 
+#include "backend/layout/column_loads.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace imbrex::lower {
@@ -51,6 +52,18 @@ Registers emitRead(Emitter &e, const ir::Type &type, const GlobalAccess &access,
   for (std::size_t i = 0; i < width; ++i)
     elements.push_back(
         fromMemory(e, type, width == 1 ? loaded : e.b.CreateExtractElement(loaded, i)));
+  return elements;
+}
+
+// All lanes take part: those whose mask is off name zeros that are there for it.
+Registers emitReadColumns(Emitter &e, const ir::Type &type, const GlobalAccess &access) {
+  Value *row = access.address;
+  if (access.mask) row = e.b.CreateSelect(access.mask, row, e.zeros(layout::kMaxAccessBytes));
+  llvm::Type *const column = accessType(e.memoryType(type), layout::kElementsOfColumn);
+  Value *loaded = e.words.loadGlobalColumns(e.b, column, row);
+  Registers elements;
+  for (std::size_t i = 0; i < layout::kElementsOfColumn; ++i)
+    elements.push_back(e.b.CreateExtractElement(loaded, i));
   return elements;
 }
 

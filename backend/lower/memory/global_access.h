@@ -28,6 +28,9 @@ inline Hints hintsOf(const auto &attributes) { return {attributes.cache, attribu
 /// Read neighbours of a type; `others` (one each, or none for zeros) where the mask is off.
 Registers emitRead(Emitter &emitter, const ir::Type &type, const GlobalAccess &access,
                    std::size_t width, llvm::ArrayRef<llvm::Value *> others, Hints hints);
+/// The same, but that each lane gets a column of what eight lanes read (layout/column_loads.h), and
+/// zeros for what is masked.
+Registers emitReadColumns(Emitter &emitter, const ir::Type &type, const GlobalAccess &access);
 void emitWrite(Emitter &emitter, const ir::Type &type, const GlobalAccess &access,
                llvm::ArrayRef<llvm::Value *> values, Hints hints);
 

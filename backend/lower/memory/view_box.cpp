@@ -50,7 +50,7 @@ ViewBox::ViewBox(Emitter &emitter, const ir::Op &op, ir::ValueId tile, std::size
                .coordinates = llvm::ArrayRef(op.operands).drop_front(firstCoordinate),
                .unit = op.attrs<ir::ViewAttrs>().unit},
               emitter.type(tile).shape(),
-              emitter.kernel.layoutOf(tile).valid() ? &emitter.layoutOf(tile) : nullptr) {}
+              emitter.kernel.layoutOf(tile).valid() ? &emitter.accessLayout(op, tile) : nullptr) {}
 
 ViewBox::ViewBox(Emitter &emitter, const BoxStart &start, const ir::Shape &shape,
                  const layout::LinearLayout *layout)
@@ -213,6 +213,14 @@ Vocabulary::BufferPlace ViewBox::wholeInBuffer(std::size_t r, Value *start) {
     ofThread =
         e_.b.CreateSelect(inside, ofThread, e_.b.getInt32(Vocabulary::BufferPlace::kOutside));
   return {.first = view_.data, .ofBlock = start, .ofThread = ofThread};
+}
+
+Value *ViewBox::wholeAddress(std::size_t r, Value *start) {
+  const auto byBytes = [&](Value *from, Value *bytes) {
+    return e_.b.CreateGEP(e_.b.getInt8Ty(), from, bytes);
+  };
+  Value *const row = e_.b.CreateAdd(start, bytes(e_.b.CreateAdd(threads_, toRow(r))));
+  return byBytes(byBytes(view_.data, e_.widened(row)), e_.i64(bytesInRow(r)));
 }
 
 Vocabulary::BufferPlace ViewBox::inBuffer(std::size_t r) {

@@ -56,6 +56,9 @@ public:
   /// is inside as a whole.
   llvm::Value *startInBuffer() { return bytes(start_); }
   Vocabulary::BufferPlace wholeInBuffer(std::size_t r, llvm::Value *start);
+  /// The same as an address: of one that all threads have in common, 32 bits, and a constant, as
+  /// one instruction adds them.
+  llvm::Value *wholeAddress(std::size_t r, llvm::Value *start);
 
 private:
   /// Where the box begins along an axis, in elements.

@@ -69,7 +69,7 @@ void WholeCopies::addBox(const analysis::MovingBox &box) {
   const ir::ValueId tile = boxTile(op);
   const BoxStart start{.view = viewOf(op), .coordinates = coordinatesOf(op), .unit = boxUnit(op)};
   ViewBox &first =
-      boxes_.try_emplace(&op, e_, start, shapeOf(op), &e_.layoutOf(tile)).first->second;
+      boxes_.try_emplace(&op, e_, start, shapeOf(op), &e_.accessLayout(op, tile)).first->second;
   Value *const step = stepOf(box);
   if (isByDistance(box)) return addRowsByDistance(op, step);
   if (!isByBuffer(op)) return addRows(op, step);
@@ -195,11 +195,15 @@ GlobalAccess WholeCopies::at(const ir::Op &op, std::size_t r, std::size_t width)
   const ir::ValueId tile = boxTile(op);
   const std::int64_t bits = ir::storageBits(e_.type(viewOf(op)).element());
   GlobalAccess access{.address = nullptr,
-                      .mask = e_.isInside(e_.layoutOf(tile), shapeOf(op), r), // or padding
+                      .mask = e_.isInside(e_.accessLayout(op, tile), shapeOf(op), r), // or padding
                       .alignment = bits * static_cast<std::int64_t>(width) / 8};
   const RowOf &rowOf = rowOf_.at(&op);
   if (isByBuffer(op)) {
-    access.inBuffer = box.wholeInBuffer(r, moving_[rowOf.at(0).moving].now);
+    Value *const start = moving_[rowOf.at(0).moving].now;
+    if (e_.namedForColumns(op))
+      access.address = box.wholeAddress(r, start);
+    else
+      access.inBuffer = box.wholeInBuffer(r, start);
     return access;
   }
   const Row &row = rowOf.at(box.rowOf(r));

@@ -1,6 +1,7 @@
 #include "backend/lower/memory/view_box.h"
 #include "backend/lower/memory/whole_copies.h"
 #include "backend/lower/ops/emit_ops.h"
+#include "llvm/ADT/STLExtras.h"
 
 /// Boxes of views: read and written.
 namespace imbrex::lower {
@@ -104,11 +105,16 @@ void emitViewLoad(Emitter &e, const ir::Op &op) {
   };
   const layout::RegisterVectors vectors = e.accessVectors(op, op.result());
   const auto width = static_cast<std::size_t>(vectors.width);
+  const bool areColumns = e.namedForColumns(op) != nullptr;
   Registers results(e.registerCount(op.result()));
   for (const llvm::ArrayRef<std::int32_t> vector : vectors.each()) {
     const auto first = static_cast<std::size_t>(vector[0]);
     if (isNibble && width == 1) {
       results[first] = readNibble(e, e.view(op.operand(0)), box, first, paddingOf(e, op, first));
+      continue;
+    }
+    if (areColumns) {
+      llvm::copy(emitReadColumns(e, type, accessAt(first, width)), results.begin() + vector[0]);
       continue;
     }
     Registers others;

@@ -1,6 +1,7 @@
 #include "backend/passes/pipeline/stage_loads.h"
 
 #include "backend/analysis/names_in_products.h"
+#include "backend/layout/column_loads.h"
 #include "backend/layout/tile_layout.h"
 #include "backend/layout/vector_width.h"
 #include "backend/machine/occupancy.h"
@@ -125,6 +126,12 @@ private:
     const auto depth = analysis::depthAxisOf(*kernel_, tile);
     const std::int32_t row = layout::axisOfNeighbours(held, kernel_->type(tile).rank());
     if (!depth || *depth == row || !layout::isTileLayout(held)) return;
+    if (machine::loadsColumns(machine_, bits) &&
+        layout::contiguousRegisters(held, layout::axisDim(row), layout::kElementsOfColumn).width ==
+            layout::kElementsOfColumn)
+      if (auto columns = layout::columnLayout(kernel_->type(tile).shape().extents(),
+                                              kernel_->threads(), *depth, bits))
+        return kernel_->setLayout(tile, kernel_->addLayout(std::move(*columns)));
     // Words of bytes, which threads put together themselves: loads along one axis and stores along
     // the other are as few together as they can be where both are as long.
     constexpr std::int32_t kBitsOfByte = 8, kBytesOfWord = 2;

@@ -142,6 +142,16 @@ llvm::SmallVector<Value *, 4> AmdgpuVocabulary::loadColumns(Builder &b, Value *r
   return registers;
 }
 
+Value *AmdgpuVocabulary::loadGlobalColumns(Builder &b, llvm::Type *type, Value *row) const {
+  const bool areBytes = type->getScalarSizeInBits() == 8;
+  llvm::Type *const words = areBytes ? llvm::FixedVectorType::get(b.getInt32Ty(), 2)
+                                     : llvm::FixedVectorType::get(b.getInt16Ty(), 8);
+  return b.CreateBitCast(b.CreateIntrinsic(areBytes ? Intrinsic::amdgcn_global_load_tr_b64
+                                                    : Intrinsic::amdgcn_global_load_tr_b128,
+                                           {words}, {row}),
+                         type);
+}
+
 Value *AmdgpuVocabulary::threadIndex(Builder &b) const {
   return plain(b, Intrinsic::amdgcn_workitem_id_x);
 }

@@ -14,6 +14,7 @@ public:
   void declareKernel(llvm::Function &function, std::int32_t threads) const override;
   llvm::SmallVector<Value *, 4> loadColumns(Builder &b, Value *row,
                                             std::int32_t elementBits) const override;
+  Value *loadGlobalColumns(Builder &b, llvm::Type *type, Value *row) const override;
   bool hasFloatPairs() const override;
   bool hasBuffers() const override { return true; }
   Value *loadFromBuffer(Builder &b, llvm::Type *type, const BufferPlace &from) const override;
