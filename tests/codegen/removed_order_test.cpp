@@ -118,9 +118,6 @@ private:
 /// all the same.
 struct Unseen {
   llvm::StringRef target, kernel, what, why;
-  /// Others of the same sort are seen to be needed, and code without this one is right: it need not
-  /// be refused.
-  bool isOfSome = false;
 };
 
 constexpr llvm::StringRef kOwnReads =
@@ -128,18 +125,11 @@ constexpr llvm::StringRef kOwnReads =
     "from reads (lds_loads.h), so that only the fences keep it from moving one over the other, and "
     "only the wait in front of the barrier lets a wave's reads end before the slot is filled; the "
     "emulator runs what was written before all that";
-constexpr llvm::StringRef kExchanges = "what the softmax exchanges between the products is waited "
-                                       "for by all threads, which orders the "
-                                       "slots as well: the schedule of the loop does not know";
 constexpr auto kUnseen = std::to_array<Unseen>({
     {"gfx950", "rows", "a barrier of threads", kOwnReads},
     {"gfx950", "rows", "a fence", kOwnReads},
     {"gfx950", "steps", "a barrier of threads", kOwnReads},
     {"gfx950", "steps", "a fence", kOwnReads},
-    {"gfx950", "attention", "a barrier of threads", kExchanges, true},
-    {"gfx950", "attention", "a fence", kExchanges, true},
-    {"gfx942", "attention", "a barrier of threads", kExchanges, true},
-    {"gfx942", "attention", "a fence", kExchanges, true},
 });
 
 /// Of each kind of loop the launch in which each slot is filled again, or a step goes on.
@@ -156,7 +146,7 @@ void checkWithoutEach(const std::string &name) {
     MESSAGE("SKIP: no code for ", name, " in this build");
     return;
   }
-  std::set<const Unseen *> unseen, seenOfSome;
+  std::set<const Unseen *> unseen;
   std::set<std::string> sorts;
   for (const TableKernel &one : pipelinedKernels(3)) {
     if (!isLong(one.name)) continue;
@@ -178,18 +168,13 @@ void checkWithoutEach(const std::string &name) {
                llvm::StringRef(one.name).starts_with(of.kernel);
       });
       const bool isUnseen = code.emulated().empty();
-      const bool isOfSome = row != kUnseen.end() && row->isOfSome;
-      if (!isOfSome) CHECK(isUnseen == (row != kUnseen.end()));
+      CHECK(isUnseen == (row != kUnseen.end()));
       if (isUnseen && row != kUnseen.end()) unseen.insert(&*row);
-      if (!isUnseen && isOfSome) seenOfSome.insert(&*row);
-      if (isUnseen && isOfSome) continue;
       CHECK(code.refused() != "");
     }
   }
   const auto isHere = [&](const Unseen &of) { return of.target == name; };
   CHECK(static_cast<std::ptrdiff_t>(unseen.size()) == llvm::count_if(kUnseen, isHere));
-  CHECK(static_cast<std::ptrdiff_t>(seenOfSome.size()) ==
-        llvm::count_if(kUnseen, [&](const Unseen &of) { return isHere(of) && of.isOfSome; }));
   const bool hasFences = machine->family == machine::Family::Amdgpu;
   CHECK(sorts.contains("a fence") == hasFences);
   CHECK(sorts.contains("a fence of a proxy") == machine->asyncCopies.haveEngine);

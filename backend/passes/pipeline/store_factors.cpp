@@ -4,6 +4,9 @@
 #include "backend/ir/products.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/conversion.h"
+#include "backend/machine/occupancy.h"
+#include "backend/passes/layouts/cost.h"
+#include "backend/passes/pipeline/hold_factor.h"
 #include "backend/passes/pipeline/plan_loop.h"
 #include "backend/passes/pipeline/stored_slots.h"
 #include "backend/passes/rewriting.h"
@@ -118,16 +121,20 @@ private:
   /// `around`: the block that the loop is in, where earlier loops' factors are stored, too.
   Block storesFor(Op &loop, llvm::ArrayRef<ValueId> factors, const Block &around) {
     std::vector<ValueId> tiles;
+    Block block;
+    Builder to(kernel_, block);
+    to.setLocation(loop.where);
     for (const ValueId tile : factors) {
       if (const auto known = slotOf_.find({tile, &around}); known != slotOf_.end())
         readFrom(loop, tile, known->second);
+      else if (takesFewRegisters(tile) && hold(to, loop, tile, around))
+        continue;
       else if (takeRoom(tile))
         tiles.push_back(tile);
+      else
+        hold(to, loop, tile, around);
     }
-    Block block;
     if (tiles.empty()) return block;
-    Builder to(kernel_, block);
-    to.setLocation(loop.where);
     if (depth_ > 0) to.create(OpKind::Meet, {}, {});
     std::vector<ValueId> rings;
     for (const ValueId tile : tiles) {
@@ -141,6 +148,24 @@ private:
       readFrom(loop, tile, slot);
     }
     return block;
+  }
+
+  bool takesFewRegisters(ValueId tile) const {
+    // Sums, what a trip computes and what it loads ahead need most of them.
+    constexpr std::int64_t kShare = 16;
+    const std::int64_t all = machine::registersOfThread(machine_, kernel_.threads().count());
+    const auto &held = kernel_.layout(kernel_.layoutOf(tile));
+    return layouts::wordsOf(kernel_.type(tile), held) <= all / kShare;
+  }
+
+  bool hold(Builder &to, Op &loop, ValueId tile, const Block &around) {
+    const auto layout = heldLayout(kernel_, loop, tile, machine_);
+    if (!layout) return false;
+    const auto [known, isNew] = heldAs_.try_emplace({tile, &around});
+    if (isNew || kernel_.layout(kernel_.layoutOf(known->second)) != *layout)
+      known->second = holdFactor(kernel_, tile, *layout, machine_, to);
+    readFrom(loop, tile, known->second);
+    return true;
   }
 
   ValueId ringFor(ValueId tile) {
@@ -166,7 +191,8 @@ private:
   std::int64_t blocks_; // with that
   int depth_ = 0;       // loops around what is looked at
   Block rings_;
-  std::map<std::pair<ValueId, const Block *>, ValueId> slotOf_; // of a tile, in a block
+  using OfTiles = std::map<std::pair<ValueId, const Block *>, ValueId>; // by tile, in a block
+  OfTiles slotOf_, heldAs_;
 };
 
 } // namespace

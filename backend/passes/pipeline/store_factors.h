@@ -17,8 +17,9 @@ namespace imbrex::passes::pipeline {
 ///     %d = dot %q, %k, %c                 %d = dot %s, %k, %c
 ///
 /// In front of a store within another loop all threads meet, as some may read what the last trip
-/// stored. What lies as fragments already stays in registers, and so does what there is no room
-/// for, or what would keep blocks from the core.
+/// stored. What lies as fragments already stays in registers. What takes few registers, what there
+/// is no room for, and what would keep blocks from the core, is held as fragments from in front of
+/// the loop on (hold_factor.h).
 ///
 /// Runs behind split-roles, when all other rings are there, and in front of order-products, which
 /// asks where operands lie.
