@@ -2,6 +2,7 @@
 
 #include "backend/machine/occupancy.h"
 #include "backend/support/text.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace imbrex {
@@ -9,13 +10,17 @@ std::string moreRegisters(const lower::KernelInterface &interface, const machine
                           std::optional<std::int32_t> taken) {
   const std::int32_t most = machine::registersOfThread(machine, interface.threads);
   const std::int32_t asked = interface.asked.registers;
+  // A warp may load for the others, which are a power of two. They share what it gives away, and
+  // that is not for the author to say.
+  const std::int32_t all = interface.threads / machine.warpSize;
+  const auto warps = static_cast<std::int32_t>(llvm::bit_floor(static_cast<std::uint32_t>(all)));
   if (asked > 0 && asked < most)
     return llvm::formatv("ask for more than {0} registers: there are {1}", asked, most);
-  if (asked == 0 && taken && *taken + machine.registerGranule <= most)
+  if (asked == 0 && taken && *taken + machine.registerGranule <= most && warps == all)
     return llvm::formatv(
         "ask for {0}, by `registers`: the assembler stopped at {1}, for more blocks "
         "on a core; or let blocks have more warps than {2}, by `warps`",
-        most, *taken, interface.threads / machine.warpSize);
+        most, *taken, warps);
   const bool hasMore = machine::canHaveTwice(machine, interface.threads);
   if (hasMore && interface.asked.warps > 0)
     return llvm::formatv("ask for more than {0}, or make the tiles smaller and loop over the rest",
@@ -24,7 +29,7 @@ std::string moreRegisters(const lower::KernelInterface &interface, const machine
     return llvm::formatv(
         "let blocks have more warps than {0}, by `warps`, or make the tiles smaller "
         "and loop over the rest",
-        interface.threads / machine.warpSize);
+        warps);
   return "make the tiles smaller, and loop over the rest";
 }
 

@@ -181,6 +181,39 @@ kernel @attention(%q: view<const f16, 2>, %o: view<f32, 2>) stage tiles {
         "registers of a thread for products: 152 of 255 by 4 warps\n");
 }
 
+TEST_CASE(
+    "few rows of products that follow each other are made once, if that is worth an exchange") {
+  const auto chained = [](int depth) {
+    return explained(testing::parsedKernel(llvm::formatv(R"(
+kernel @chained(%x: view<const bf16, 2>, %w: view<const bf16, 2>, %y: view<f32, 2>) stage tiles {{
+  %0 = constant 0 : i64
+  %z = constant 0.0 : f32[32x32]
+  %sums = constant 0.0 : f32[32x512]
+  %a = view.load %x, %0, %0 : bf16[32x{0}]
+  %b = view.load %w, %0, %0 : bf16[{0}x32]
+  %h = dot %a, %b, %z : f32[32x32]
+  %g = cast %h : bf16[32x32]
+  %c = view.load %w, %0, %0 : bf16[32x512]
+  %r = dot %g, %c, %sums : f32[32x512]
+  view.store %y, %r, %0, %0
+}
+)",
+                                                         depth)
+                                               .str()),
+                     "gfx942");
+  };
+  CHECK(chained(64).starts_with(
+      "'dot' at k.imx:8: amdgcn.mfma.f32.32x32x8bf16.1k, 32 x 32 x 8, by warps [1, 4]: 8 a warp, "
+      "256 cycles of a unit\n"
+      "  next best: amdgcn.mfma.f32.16x16x16bf16.1k, 4 a warp, 64 cycles of a unit: sums would "
+      "pass through shared memory to the other product\n"));
+  CHECK(chained(256).starts_with(
+      "'dot' at k.imx:8: amdgcn.mfma.f32.16x16x16bf16.1k, 16 x 16 x 16, by warps [2, 2]: 16 a "
+      "warp, 256 cycles of a unit\n"
+      "  next best: amdgcn.mfma.f32.32x32x8bf16.1k, 32 a warp, 1024 cycles of a unit: more cycles, "
+      "as 4 warps share 1 piece\n"));
+}
+
 TEST_CASE("an explanation says why a product has no instruction, and what would have one") {
   const Asked asked{"f32[64x32]", "f32[32x64]", "f32[64x64]"};
   CHECK(explained(asked, "sm_80") ==

@@ -188,6 +188,9 @@ TEST_CASE("what spills is helped by registers that the assembler left, if there 
       "and loop over the rest";
   CHECK(moreRegisters(interface, machine, 255) == more);
   CHECK(moreRegisters(interface, machine) == more);
+  interface.threads = 160; // a warp loads for four
+  CHECK(moreRegisters(interface, machine, 64) == more);
+  interface.threads = 128;
   interface.asked.registers = 64;
   CHECK(moreRegisters(interface, machine, 64) == "ask for more than 64 registers: there are 255");
 }

@@ -99,6 +99,8 @@ private:
     const std::string_view what = taken.isInCycles ? "cycles" : "multiplications";
     if (other.way != taken.way)
       return "operands as " + elementsOf(other) + " take more to make than as " + elementsOf(taken);
+    if (other.exchange > taken.exchange && other.costOfWarp() <= taken.costOfWarp())
+      return "sums would pass through shared memory to the other product";
     if (other.time != taken.time)
       return llvm::formatv("more {0}{1}{2}", what, idleOf(other), paddingOf(other));
     if (other.cost() != taken.cost())

@@ -45,7 +45,8 @@ struct Candidate {
   std::int64_t each = 0;  ///< Cycles of a unit for an instruction, or its multiplications.
   std::int64_t instructions = 0; ///< For all of the product.
   std::int64_t ofWarp = 0;       ///< For the warp that makes most of it; 0: until warps are chosen.
-  std::int64_t time = 0;         ///< Of that warp, as `each` counts; 0: where it decides nothing.
+  std::int64_t exchange = 0; ///< Cycles until its sums are with those who want them as an operand.
+  std::int64_t time = 0;     ///< Of that warp, as `each` counts; 0: where it decides nothing.
 
   std::int64_t costOfWarp() const { return ofWarp * each; }
   std::int64_t cost() const { return instructions * each; }

@@ -188,6 +188,7 @@ private:
     if (!op || !seen_.insert(op).second) return;
     if (const auto other = of_.find(op); other != of_.end()) {
       product.sharing = other->second->sharing = sharing;
+      other->second->givesSums = true;
       return;
     }
     if (!staysInPlace(*op)) return;
@@ -237,13 +238,29 @@ UnitAttrs attrsFor(const Product &product, const MmaInstruction &unit, std::int3
           .warps = gridFor(product, unit, warps)};
 }
 
+namespace {
+
+/// Whether warps have parts of the sums that others want as an operand.
+bool splitsOperand(const Product &product, const MmaInstruction &unit, std::int32_t warps) {
+  if (!product.givesSums) return false;
+  const Grid grid = gridFor(product, unit, warps);
+  const Pieces pieces = piecesOf(product.shape, unit);
+  return product.sharing == Sharing::Rows ? std::min(grid.back(), pieces.columns) > 1
+                                          : std::min(grid[grid.size() - 2], pieces.rows) > 1;
+}
+
+} // namespace
+
 void shareAmong(Product &product, const Kernel &kernel, std::int32_t warps) {
-  // Whoever makes the same sums as another warp has them for the other product, too.
-  const bool isByTime = product.sharing == Sharing::None;
+  // Whoever makes the same sums as another warp has them for the other product, too. Else they are
+  // stored, and read behind a meeting, which takes about as much as two reads of shared memory.
+  constexpr std::int64_t kExchange = 256;
   for (Candidate &candidate : product.candidates) {
     candidate.ofWarp = analysis::instructionsOfWarp(kernel, *product.op, *candidate.unit,
                                                     attrsFor(product, *candidate.unit, warps));
-    if (isByTime) candidate.time = candidate.costOfWarp();
+    if (product.sharing != Sharing::None && !candidate.isInCycles) continue;
+    candidate.exchange = splitsOperand(product, *candidate.unit, warps) ? kExchange : 0;
+    candidate.time = candidate.costOfWarp() + candidate.exchange;
   }
   product.takeBest();
 }

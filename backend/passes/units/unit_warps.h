@@ -21,6 +21,7 @@ struct Product {
   ProductShape shape;
   std::array<std::int64_t, 2> weights = {1, 1}; ///< Of an element of either operand.
   Sharing sharing = Sharing::None;
+  bool givesSums = false; ///< Of those that share, to another as an operand.
 
   const Candidate &choice() const { return candidates[taken]; }
   void takeBest();
