@@ -69,15 +69,19 @@ bool comeWithinWarps(const Fragments &fragments, const LinearLayout &held,
   });
 }
 
+LinearLayout placesSideBySide(const Fragments &fragments, std::int32_t bits) {
+  if (!fragments.isAnyOrder || fragments.keepsOrder) return fragments.places;
+  const Dim axis = layout::axisDim(fragments.axis);
+  return analysis::reordered(fragments.places, axis,
+                             analysis::sideBySide(fragments.places, axis, bits));
+}
+
 LinearLayout computedLayout(const Kernel &kernel, const Op &dot, const Fragments &fragments) {
   const std::int64_t ofA = analysis::bitsOfSources(kernel, dot.operand(0)),
                      ofB = analysis::bitsOfSources(kernel, dot.operand(1));
   const std::int64_t least = ofA == 0 || ofB == 0 ? ofA + ofB : std::min(ofA, ofB);
-  if (least == 0 || !fragments.isAnyOrder || fragments.keepsOrder) return fragments.places;
-  const Dim axis = layout::axisDim(fragments.axis);
-  const std::int32_t besides = layout::bitsFor(layout::kMaxAccessBytes * 8 / least);
-  return analysis::reordered(fragments.places, axis,
-                             analysis::sideBySide(fragments.places, axis, besides));
+  if (least == 0) return fragments.places;
+  return placesSideBySide(fragments, layout::bitsFor(layout::kMaxAccessBytes * 8 / least));
 }
 
 } // namespace imbrex::passes::layouts

@@ -33,9 +33,12 @@ bool areHeld(const Fragments &fragments, const layout::LinearLayout &held);
 bool comeWithinWarps(const Fragments &fragments, const layout::LinearLayout &held,
                      std::int32_t elementBits);
 
-/// The layout in which an operand had best be computed: as the unit wants it, with k counted so
-/// that a thread has 16 bytes side by side of what both operands are computed from; but in the
-/// unit's own order, where that is to be kept.
+/// As the unit wants it, with k counted so that a thread has 2^`bits` elements side by side; but in
+/// the unit's own order, where that is to be kept.
+layout::LinearLayout placesSideBySide(const Fragments &fragments, std::int32_t bits);
+
+/// The layout in which an operand had best be computed: with 16 bytes side by side of what both
+/// operands are computed from.
 layout::LinearLayout computedLayout(const ir::Kernel &kernel, const ir::Op &dot,
                                     const Fragments &fragments);
 

@@ -15,8 +15,8 @@ using layout::LinearLayout;
 
 /// How those who read a tile want it.
 struct Wanted {
-  std::optional<LinearLayout> layout = {}; ///< Of the first product.
-  bool isByAll = true;
+  std::optional<LinearLayout> layout = {}; ///< Some product's on a unit, if there is one.
+  bool isByAll = true;                     ///< Whether all readers are such, and want it so.
 };
 
 std::int64_t elementsOfAccess(const Type &tile) {
@@ -28,12 +28,8 @@ LinearLayout placesOf(const Kernel &kernel, const Op &product, std::size_t opera
                       const machine::Machine &machine) {
   const layouts::Fragments fragments = layouts::fragmentsOf(
       kernel, product, operand, machine, kernel.layout(kernel.layoutOf(product.result())));
-  if (!fragments.isAnyOrder || fragments.keepsOrder) return fragments.places;
-  const auto axis = layout::axisDim(fragments.axis);
   const std::int64_t elements = elementsOfAccess(kernel.type(product.operand(operand)));
-  return analysis::reordered(
-      fragments.places, axis,
-      analysis::sideBySide(fragments.places, axis, layout::bitsFor(elements)));
+  return layouts::placesSideBySide(fragments, layout::bitsFor(elements));
 }
 
 Wanted wantedIn(const Kernel &kernel, const Block &block, ValueId tile,

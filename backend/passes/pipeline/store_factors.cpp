@@ -22,7 +22,7 @@ namespace {
 
 using namespace ir;
 
-/// What is to be stored in front of each loop, in the order of its readers.
+/// What is to be stored or held in front of each loop, in the order of its readers.
 using FactorsOfLoops = std::map<const Op *, std::vector<ValueId>>;
 
 class FactorFinder {
@@ -92,9 +92,9 @@ private:
       if (isLoop(op)) --depth_;
       const auto factors = factors_.find(&op);
       if (factors == factors_.end()) continue;
-      Block stores = storesFor(op, factors->second, body);
-      const std::size_t count = stores.ops.size();
-      moveInto(body, i, std::move(stores));
+      Block before = inFrontOf(op, factors->second, body);
+      const std::size_t count = before.ops.size();
+      moveInto(body, i, std::move(before));
       i += count;
     }
   }
@@ -118,23 +118,30 @@ private:
     return true;
   }
 
-  /// `around`: the block that the loop is in, where earlier loops' factors are stored, too.
-  Block storesFor(Op &loop, llvm::ArrayRef<ValueId> factors, const Block &around) {
-    std::vector<ValueId> tiles;
+  /// What stands in front of a loop for its factors. `around`: the block that the loop is in, where
+  /// earlier loops' factors are stored and held, too.
+  Block inFrontOf(Op &loop, llvm::ArrayRef<ValueId> factors, const Block &around) {
     Block block;
     Builder to(kernel_, block);
     to.setLocation(loop.where);
+    std::vector<ValueId> stored;
     for (const ValueId tile : factors) {
-      if (const auto known = slotOf_.find({tile, &around}); known != slotOf_.end())
+      if (const auto known = slotOf_.find({tile, &around}); known != slotOf_.end()) {
         readFrom(loop, tile, known->second);
-      else if (takesFewRegisters(tile) && hold(to, loop, tile, around))
         continue;
-      else if (takeRoom(tile))
-        tiles.push_back(tile);
-      else
-        hold(to, loop, tile, around);
+      }
+      const auto held = heldLayout(kernel_, loop, tile, machine_);
+      const bool isFew = held && takesFewRegisters(tile);
+      if (!isFew && takeRoom(tile))
+        stored.push_back(tile);
+      else if (held)
+        readFrom(loop, tile, hold(to, tile, *held, around));
     }
-    if (tiles.empty()) return block;
+    if (!stored.empty()) store(to, loop, stored, around);
+    return block;
+  }
+
+  void store(Builder &to, Op &loop, llvm::ArrayRef<ValueId> tiles, const Block &around) {
     if (depth_ > 0) to.create(OpKind::Meet, {}, {});
     std::vector<ValueId> rings;
     for (const ValueId tile : tiles) {
@@ -147,7 +154,6 @@ private:
       slotOf_[{tile, &around}] = slot;
       readFrom(loop, tile, slot);
     }
-    return block;
   }
 
   bool takesFewRegisters(ValueId tile) const {
@@ -158,14 +164,12 @@ private:
     return layouts::wordsOf(kernel_.type(tile), held) <= all / kShare;
   }
 
-  bool hold(Builder &to, Op &loop, ValueId tile, const Block &around) {
-    const auto layout = heldLayout(kernel_, loop, tile, machine_);
-    if (!layout) return false;
+  /// Loops in one block that want a tile alike share what is made of it.
+  ValueId hold(Builder &to, ValueId tile, const layout::LinearLayout &layout, const Block &around) {
     const auto [known, isNew] = heldAs_.try_emplace({tile, &around});
-    if (isNew || kernel_.layout(kernel_.layoutOf(known->second)) != *layout)
-      known->second = holdFactor(kernel_, tile, *layout, machine_, to);
-    readFrom(loop, tile, known->second);
-    return true;
+    if (isNew || kernel_.layout(kernel_.layoutOf(known->second)) != layout)
+      known->second = holdFactor(kernel_, tile, layout, machine_, to);
+    return known->second;
   }
 
   ValueId ringFor(ValueId tile) {
@@ -175,12 +179,13 @@ private:
     return addStoredRing(to, tile);
   }
 
-  void readFrom(Op &loop, ValueId tile, ValueId slot) const {
+  /// Its products read another value in place of a tile.
+  void readFrom(Op &loop, ValueId tile, ValueId instead) const {
     for (Block &region : loop.regions)
       walk(region, [&](Op &op) {
         if (!isProduct(op) || !isOnUnit(op)) return;
         for (const std::size_t i : {0, 1})
-          if (op.operand(i) == tile) op.operands[i] = slot;
+          if (op.operand(i) == tile) op.operands[i] = instead;
       });
   }
 
