@@ -1,5 +1,6 @@
 #include "backend/layout/column_loads.h"
 
+#include "backend/layout/bank_conflicts.h"
 #include "backend/layout/layout_builder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -11,7 +12,7 @@ namespace imbrex::layout {
 namespace {
 
 constexpr std::int32_t kColumnBits = 3, kLaneBits = 5; // of a wave of 32 lanes
-constexpr std::int32_t kBitsOfByte = 8;
+static_assert(kElementsOfColumn == std::int64_t{1} << kColumnBits);
 
 } // namespace
 
@@ -20,9 +21,9 @@ std::optional<LinearLayout> columnLayout(llvm::ArrayRef<std::int64_t> extents, T
   const auto rows = static_cast<std::int32_t>(extents.size()) - 1;
   const std::int32_t ofRegisters =
       totalBits(tileSides(extents)) - bitsFor(threads.lanes) - bitsFor(threads.warps);
-  if (axis == rows || ofRegisters < kColumnBits) return std::nullopt;
+  if (ofRegisters < kColumnBits) return std::nullopt;
   LayoutBuilder deal(extents, threads, ofRegisters);
-  deal.give(Dim::Register, axis, elementBits == kBitsOfByte ? kColumnBits + 1 : kColumnBits);
+  deal.give(Dim::Register, axis, bitsFor(kMaxAccessBytes * 8 / elementBits));
   deal.give(Dim::Lane, rows, kLaneBits);
   deal.give(Dim::Register, rows, LayoutBuilder::kAll);
   const auto order = llvm::to_vector<5>(llvm::seq_inclusive(0, rows));
@@ -47,6 +48,7 @@ std::optional<LinearLayout> namedForColumns(const LinearLayout &held, std::int32
       static_cast<std::size_t>(held.inputBits(Dim::Register)));
   std::swap_ranges(columns.begin(), columns.begin() + kColumnBits, lanes.begin());
   // Of bytes, the lanes that are one of 8 further on name what comes behind four.
+  constexpr std::int32_t kBitsOfByte = 8;
   if (elementBits == kBitsOfByte) std::swap(lanes[kColumnBits - 1], lanes[kColumnBits]);
   return LinearLayout(Sides(held.inputs()), Sides(held.outputs()), columns);
 }

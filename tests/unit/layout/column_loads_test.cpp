@@ -63,6 +63,20 @@ TEST_CASE("lanes name what others hold of columns") {
             }
           }
   CHECK(found > 30);
+  // Along a row no lane has neighbours of a column.
+  CHECK_FALSE(columnLayout({64, 64}, {.lanes = 32, .warps = 4}, 1, 16));
+}
+
+TEST_CASE("threads have 16 bytes of a column, and warps of a row what there are registers for") {
+  const auto deal = [](std::int32_t bits) {
+    return columnLayout({64, 128}, {.lanes = 32, .warps = 4}, 0, bits);
+  };
+  CHECK(deal(8) ==
+        *parseLayout("register [[1,0],[2,0],[4,0],[8,0],[0,32],[0,64]] lane "
+                     "[[0,1],[0,2],[0,4],[0,8],[0,16]] warp [[16,0],[32,0]] of [64x128]"));
+  CHECK(deal(16) == *parseLayout("register [[1,0],[2,0],[4,0],[0,32],[0,64],[8,0]] lane "
+                                 "[[0,1],[0,2],[0,4],[0,8],[0,16]] warp [[16,0],[32,0]] of "
+                                 "[64x128]"));
 }
 
 TEST_CASE("where lanes would name no neighbours, nothing is loaded by columns") {
