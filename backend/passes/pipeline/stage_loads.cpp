@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace imbrex::passes::pipeline {
@@ -117,6 +118,18 @@ private:
     body_.ops = std::move(block.ops);
   }
 
+  /// Where warps load columns (layout/column_loads.h): who is to hold what such loads bring.
+  std::optional<layout::LinearLayout> columnsOf(ValueId tile, const layout::LinearLayout &held,
+                                                std::int32_t depth, std::int32_t row) const {
+    const Type &type = kernel_->type(tile);
+    const std::int32_t bits = storageBits(type.element());
+    const layout::RegisterVectors neighbours =
+        layout::contiguousRegisters(held, layout::axisDim(row), layout::kElementsOfColumn);
+    if (!machine::loadsColumns(machine_, bits) || neighbours.width < layout::kElementsOfColumn)
+      return std::nullopt;
+    return layout::columnLayout(type.shape().extents(), kernel_->threads(), depth, bits);
+  }
+
   /// Which rows a thread loads is no matter. Where k counts them, it is to have neighbours, which
   /// fragments hold side by side: these are then stored side by side, unless warps read columns.
   void haveNeighbours(ValueId tile) {
@@ -126,12 +139,10 @@ private:
     const auto depth = analysis::depthAxisOf(*kernel_, tile);
     const std::int32_t row = layout::axisOfNeighbours(held, kernel_->type(tile).rank());
     if (!depth || *depth == row || !layout::isTileLayout(held)) return;
-    if (machine::loadsColumns(machine_, bits) &&
-        layout::contiguousRegisters(held, layout::axisDim(row), layout::kElementsOfColumn).width ==
-            layout::kElementsOfColumn)
-      if (auto columns = layout::columnLayout(kernel_->type(tile).shape().extents(),
-                                              kernel_->threads(), *depth, bits))
-        return kernel_->setLayout(tile, kernel_->addLayout(std::move(*columns)));
+    if (auto columns = columnsOf(tile, held, *depth, row)) {
+      kernel_->setLayout(tile, kernel_->addLayout(std::move(*columns)));
+      return;
+    }
     // Words of bytes, which threads put together themselves: loads along one axis and stores along
     // the other are as few together as they can be where both are as long.
     constexpr std::int32_t kBitsOfByte = 8, kBytesOfWord = 2;
