@@ -61,16 +61,13 @@ std::int64_t countOf(llvm::ArrayRef<std::string> lines, std::string_view beginni
 } // namespace
 
 TEST_CASE("bytes of a factor are stored by whole words, two permutes for each") {
-  struct Row {
-    const char *machine;
-    int warps;
-  };
-  for (const auto &[machine, warps] : {Row{"gfx942", 4}, Row{"gfx1100", 4}}) {
+  constexpr int kWarps = 4;
+  for (const char *const machine : {"gfx942", "gfx1100"}) {
     CAPTURE(std::string(machine));
     if (target::findGpuTarget(*machine::findMachine(machine)) == nullptr) continue;
-    const std::vector<std::string> loop = loopOf(linesOf(machine, warps, "i8", "i32"));
+    const std::vector<std::string> loop = loopOf(linesOf(machine, kWarps, "i8", "i32"));
     const auto count = [&](std::string_view beginning) { return countOf(loop, beginning); };
-    const std::int64_t words = 64 * 128 / 4 / (warps * machine::findMachine(machine)->warpSize);
+    const std::int64_t words = 64 * 128 / 4 / (kWarps * machine::findMachine(machine)->warpSize);
     CHECK(count("v_perm_b32") == 2 * words);
     CHECK(count("ds_write_b8") + count("ds_write_b16") + count("ds_store_b8") +
               count("ds_store_b16") ==
@@ -106,16 +103,15 @@ TEST_CASE("where warps load columns, threads store them as they are") {
   if (target::findGpuTarget(*machine::findMachine(kMachine)) == nullptr) return;
   struct Row {
     const char *type, *sum, *load;
-    std::int64_t loads; ///< Of 64 x 128 elements by 128 threads.
   };
-  for (const auto &[type, sum, load, loads] :
-       {Row{"i8", "i32", "global_load_tr_b64", 8}, Row{"f8e4m3fn", "f32", "global_load_tr_b64", 8},
-        Row{"bf16", "f32", "global_load_tr_b128", 8},
-        Row{"f16", "f32", "global_load_tr_b128", 8}}) {
+  constexpr std::int64_t kLoads = 64 * 128 / 128 / 8; // of 128 threads, 8 elements each
+  for (const auto &[type, sum, load] :
+       {Row{"i8", "i32", "global_load_tr_b64"}, Row{"f8e4m3fn", "f32", "global_load_tr_b64"},
+        Row{"bf16", "f32", "global_load_tr_b128"}, Row{"f16", "f32", "global_load_tr_b128"}}) {
     CAPTURE(std::string(type));
     const std::vector<std::string> loop = loopOf(linesOf(kMachine, 4, type, sum));
     const auto count = [&](std::string_view beginning) { return countOf(loop, beginning); };
-    CHECK(count(load) == loads);
+    CHECK(count(load) == kLoads);
     CHECK(count("ds_store") == count("ds_store_b128"));
     CHECK(count("v_perm_b32") + count("v_and_or") + count("v_mov") + count("v_lshl") == 0);
     // A scalar address, 32 bits of the thread, and a constant.
