@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/read_in_place.h"
 
+#include "backend/analysis/names_in_products.h"
 #include "backend/ir/shared_tiles.h"
 #include "backend/passes/rewriting.h"
 #include "llvm/ADT/STLExtras.h"

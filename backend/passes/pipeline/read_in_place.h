@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/analysis/names_in_products.h"
+#include "backend/ir/kernel.h"
 
 namespace imbrex::passes::pipeline {
 
