@@ -109,7 +109,8 @@ TEST_CASE("a factor that others read as well keeps the layout in which it was lo
 TEST_CASE("products that want a factor otherwise share it in memory") {
   Queries queries{"gfx942", "bf16", "f32"};
   if (isMissing(queries)) return;
-  queries.depth = 64, queries.m = 64, queries.n = 64, queries.columns = 192;
+  // By one warp, whose registers of either are as many.
+  queries.warps = 1, queries.depth = queries.m = queries.n = 32, queries.columns = 96;
   queries.body = "%f = dot %q, %y, %sum : {1}[{3}x{5}]\n%d = dot %y, %q, %f : {1}[{3}x{5}]\n";
   CHECK(sourceOf(queries) == "stored");
   checkAsInterpreter(queries.kernel(), queries.machine);
