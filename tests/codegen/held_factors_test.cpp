@@ -45,7 +45,8 @@ struct Queries {
   }
 };
 
-/// Where the products of the loop have q from: "loaded", "converted", or "stored".
+/// Where the last product of the loop, whose first factor q is, has it from: "loaded", "converted",
+/// or "stored".
 std::string sourceOf(const Queries &queries) {
   ir::Kernel kernel = queries.kernel().kernel.clone();
   codeOf(kernel, *target::findGpuTarget(*machine::findMachine(queries.machine)));
@@ -111,7 +112,7 @@ TEST_CASE("products that want a factor otherwise share it in memory") {
   if (isMissing(queries)) return;
   // By one warp, whose registers of either are as many.
   queries.warps = 1, queries.depth = queries.m = queries.n = 32, queries.columns = 96;
-  queries.body = "%f = dot %q, %y, %sum : {1}[{3}x{5}]\n%d = dot %y, %q, %f : {1}[{3}x{5}]\n";
+  queries.body = "%f = dot %y, %q, %sum : {1}[{3}x{5}]\n%d = dot %q, %y, %f : {1}[{3}x{5}]\n";
   CHECK(sourceOf(queries) == "stored");
   checkAsInterpreter(queries.kernel(), queries.machine);
 }
