@@ -1,7 +1,7 @@
 #include "backend/lower/emitter.h"
 
 #include "backend/analysis/behind_rings.h"
-#include "backend/analysis/loads_if.h"
+#include "backend/analysis/column_loads.h"
 #include "backend/analysis/rings_in_step.h"
 #include "backend/ir/ring_bytes.h"
 #include "backend/layout/bank_conflicts.h"
@@ -218,14 +218,9 @@ Value *Emitter::where(Value *condition, Value *otherwise, const std::function<Va
 }
 
 bool Emitter::mayLoadColumns(const ir::Op &op) const {
-  if (op.kind != ir::OpKind::ViewLoad || !kernel.layoutOf(op.result()).valid()) return false;
-  const ir::Type &tile = type(op.result());
-  const auto &attrs = op.attrs<ir::ViewAttrs>();
-  return tile.element() != ir::ElementKind::Bool &&
-         machine::loadsColumns(words.machine(), ir::storageBits(tile.element())) &&
-         analysis::fillsWithZeros(kernel, op) && attrs.cache == ir::Cache::Default &&
-         attrs.eviction == ir::Eviction::Normal &&
-         analysis::accessWidth(kernel, op, tile.rank() - 1, facts_, assumptions) >=
+  return analysis::mayLoadColumns(kernel, op, words.machine()) &&
+         kernel.layoutOf(op.result()).valid() &&
+         analysis::accessWidth(kernel, op, type(op.result()).rank() - 1, facts_, assumptions) >=
              layout::kElementsOfColumn;
 }
 

@@ -1,5 +1,6 @@
 // Tiles whose rows run across k, loaded by columns on their way from memory.
 
+#include "backend/layout/vector_width.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Function.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -100,6 +101,23 @@ TableKernel copied(const char *type, const char *attributes) {
       .arguments = {llvm::formatv("random:{0}:5x16", type), llvm::formatv("zeros:{0}:8x32", type)}};
 }
 
+/// How many neighbours of a row of b a thread loads at once.
+std::int64_t neighboursInRow(const Product &product) {
+  const TableKernel one = product.kernel();
+  ir::Kernel kernel = one.kernel.clone();
+  const TableLaunch launch(one);
+  codeOf(kernel, *target::findGpuTarget(*machine::findMachine(kMachine)), launch.arguments());
+  std::int64_t width = 0;
+  ir::walk(kernel.body(), [&](const ir::Op &op) {
+    if (op.kind == ir::OpKind::ViewLoad &&
+        kernel.parameterName(*ir::rootParameter(kernel, op.operand(0))) == "b")
+      width = layout::contiguousRegisters(kernel.layout(kernel.layoutOf(op.result())),
+                                          layout::axisDim(1), 16)
+                  .width;
+  });
+  return width;
+}
+
 const std::array<Product, 4> kTypes{
     {{"i8", "i32"}, {"f8e4m3fn", "f32"}, {"bf16", "f32"}, {"f16", "f32"}}};
 
@@ -168,7 +186,10 @@ TEST_CASE("what has no eight neighbours is not loaded by columns") {
     checkAsInterpreter(product.kernel(), kMachine);
     product.columns = 128;
     CHECK(columnLoads(product.kernel()) > 0);
-    product.k = 64, product.n = 16;
+    product.where = "%k, %j [eviction = first]"; // by rows, as wide as they are
+    CHECK(columnLoads(product.kernel()) == 0);
+    CHECK(neighboursInRow(product) >= 4);
+    product.where = "%k, %j", product.k = 64, product.n = 16;
     CHECK(columnLoads(product.kernel()) == 0);
     checkAsInterpreter(product.kernel(), kMachine);
   }

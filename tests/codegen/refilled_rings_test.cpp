@@ -25,6 +25,7 @@ struct Part {
   bool worksOnTiles = true; ///< Beside the products.
   bool isTransposed = false;
   std::string element = "f16";
+  std::string hints = {};
 };
 
 /// Loops behind each other.
@@ -53,9 +54,9 @@ std::string textOf(const Row &row) {
     text += next + " = for %zero, %n, %one, " + sums +
             " [pipelined = " + std::to_string(part.slots) + "] (%k" + n + ": i32, %s" + n + ": " +
             sum + ") {\n";
-    text += "%x" + n + " = view.load %" + part.element + "a, %zero, %k" + n + box;
+    text += "%x" + n + " = view.load %" + part.element + "a, %zero, %k" + n + part.hints + box;
     text += "%l" + n + " = view.load %" + part.element + "b, " +
-            (part.isTransposed ? "%zero, %k" + n : "%k" + n + ", %zero") + box;
+            (part.isTransposed ? "%zero, %k" + n : "%k" + n + ", %zero") + part.hints + box;
     text += part.isTransposed ? "%y" + n + " = permute %l" + n + " [order = [1, 0]]" + box : "";
     text += part.worksOnTiles ? "%t" + n + " = add %s" + n + ", %ones : " + sum + "\n" : "";
     text += "%z" + n + " = dot %x" + n + ", %" + (part.isTransposed ? "y" : "l") + n + ", %" +
@@ -146,6 +147,8 @@ TEST_CASE("loops have rings of their own where slots, tiles, readers or ends dif
     CHECK(ringsOf({{}, {.isTransposed = true}}, machine) == 4);
     CHECK(ringsOf({{}, {.element = "bf16"}}, machine) == 4);
   }
+  // Threads may hold otherwise what they load with hints.
+  CHECK(ringsOf({{}, {.hints = " [eviction = first]"}}, "gfx1201") == 4);
   // What the engine loads counts on barriers, which each loop has of its own.
   CHECK(ringsOf({{}, {}}, "sm_90a") == 4);
 }

@@ -16,6 +16,13 @@ std::vector<AheadLoad> loadsIntoRings(const LoopLoads &loads) {
   return found;
 }
 
+/// Or else threads may hold otherwise what they load (analysis/column_loads.h).
+bool areHintedAlike(const Op &one, const Op &other) {
+  if (one.kind != OpKind::ViewLoad) return true;
+  const auto &its = one.attrs<ViewAttrs>(), &others = other.attrs<ViewAttrs>();
+  return its.cache == others.cache && its.eviction == others.eviction;
+}
+
 /// Whether the second stands behind the first, in the same body.
 bool standInRow(const Block &block, const Op &first, const Op &second) {
   const auto isOne = [](const Op &wanted) {
@@ -46,7 +53,7 @@ bool canRefill(const Kernel &kernel, const Op &first, const LoopLoads &itsLoads,
   const auto areAlike = [&](const AheadLoad &a, const AheadLoad &b) {
     const ValueId one = a.op->result(), other = b.op->result();
     return a.by == b.by && a.by != Ahead::Boxes && a.width == b.width && a.op->kind == b.op->kind &&
-           kernel.type(one) == kernel.type(other) &&
+           areHintedAlike(*a.op, *b.op) && kernel.type(one) == kernel.type(other) &&
            kernel.layout(kernel.layoutOf(one)) == kernel.layout(kernel.layoutOf(other)) &&
            itsLoads.inPlace.contains(one) && loads.inPlace.contains(other) &&
            analysis::depthAxisOf(kernel, one) == analysis::depthAxisOf(kernel, other);

@@ -22,10 +22,10 @@ namespace imbrex::passes::pipeline {
 /// Whether a loop can fill the rings of one in front of it, of as many slots; loads in registers
 /// alone have no rings.
 ///
-/// Both stand in one body and are run to their ends; tiles lie alike, products alone read them, and
-/// copies are as wide. Of rings with several slots both loops also work on tiles beside their
-/// products: code that does not may have a body for each slot, and would not if its first slot were
-/// any (lower/memory/ring_turn.h).
+/// Both stand in one body and are run to their ends; tiles lie alike, products alone read them,
+/// copies are as wide, and hints are the same. Of rings with several slots both loops also work on
+/// tiles beside their products: code that does not may have a body for each slot, and would not if
+/// its first slot were any (lower/memory/ring_turn.h).
 bool canRefill(const ir::Kernel &kernel, const ir::Op &first, const LoopLoads &itsLoads,
                const ir::Op &second, const LoopLoads &loads);
 

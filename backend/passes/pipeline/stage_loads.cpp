@@ -1,5 +1,6 @@
 #include "backend/passes/pipeline/stage_loads.h"
 
+#include "backend/analysis/column_loads.h"
 #include "backend/analysis/names_in_products.h"
 #include "backend/layout/column_loads.h"
 #include "backend/layout/tile_layout.h"
@@ -119,27 +120,29 @@ private:
   }
 
   /// Where warps load columns (layout/column_loads.h): who is to hold what such loads bring.
-  std::optional<layout::LinearLayout> columnsOf(ValueId tile, const layout::LinearLayout &held,
+  std::optional<layout::LinearLayout> columnsOf(const Op &load, const layout::LinearLayout &held,
                                                 std::int32_t depth, std::int32_t row) const {
-    const Type &type = kernel_->type(tile);
-    const std::int32_t bits = storageBits(type.element());
+    const Type &type = kernel_->type(load.result());
     const layout::RegisterVectors neighbours =
         layout::contiguousRegisters(held, layout::axisDim(row), layout::kElementsOfColumn);
-    if (!machine::loadsColumns(machine_, bits) || neighbours.width < layout::kElementsOfColumn)
+    if (!analysis::mayLoadColumns(*kernel_, load, machine_) ||
+        neighbours.width < layout::kElementsOfColumn)
       return std::nullopt;
-    return layout::columnLayout(type.shape().extents(), kernel_->threads(), depth, bits);
+    return layout::columnLayout(type.shape().extents(), kernel_->threads(), depth,
+                                storageBits(type.element()));
   }
 
   /// Which rows a thread loads is no matter. Where k counts them, it is to have neighbours, which
   /// fragments hold side by side: these are then stored side by side, unless warps read columns.
-  void haveNeighbours(ValueId tile) {
+  void haveNeighbours(const Op &load) {
+    const ValueId tile = load.result();
     const std::int32_t bits = storageBits(kernel_->type(tile).element());
     if (machine::readsColumns(machine_, bits)) return;
     layout::LinearLayout held = kernel_->layout(kernel_->layoutOf(tile));
     const auto depth = analysis::depthAxisOf(*kernel_, tile);
     const std::int32_t row = layout::axisOfNeighbours(held, kernel_->type(tile).rank());
     if (!depth || *depth == row || !layout::isTileLayout(held)) return;
-    if (auto columns = columnsOf(tile, held, *depth, row)) {
+    if (auto columns = columnsOf(load, held, *depth, row)) {
       kernel_->setLayout(tile, kernel_->addLayout(std::move(*columns)));
       return;
     }
@@ -159,7 +162,8 @@ private:
       if (load.by != Ahead::Stores) continue;
       const ValueId tile = load.op->result();
       Builder to(*kernel_, newRings_);
-      if (load.op->kind == OpKind::ViewLoad) haveNeighbours(tile); // pointers are held as they are
+      if (load.op->kind == OpKind::ViewLoad)
+        haveNeighbours(*load.op); // pointers are held as they are
       to.setLocation(load.op->where);
       if (!areGiven) rings_.push_back(addStoredRing(to, tile));
       ringOf_[tile] = rings_[ringOf_.size()];
