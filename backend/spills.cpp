@@ -21,7 +21,7 @@ std::string moreRegisters(const lower::KernelInterface &interface, const machine
         "ask for {0}, by `registers`: the assembler stopped at {1}, for more blocks "
         "on a core; or let blocks have more warps than {2}, by `warps`",
         most, *taken, warps);
-  const bool hasMore = machine::canHaveTwice(machine, interface.threads);
+  const bool hasMore = machine::canHaveTwice(machine, warps * machine.warpSize);
   if (hasMore && interface.asked.warps > 0)
     return llvm::formatv("ask for more than {0}, or make the tiles smaller and loop over the rest",
                          counted(interface.asked.warps, "warp"));
