@@ -34,11 +34,12 @@ struct Product {
                "[axis = 1] : "
                "i32\n%j = program_id [axis = 0] : i32\n%e = view.extent %b [axis = 0] : i64\n%u = "
                "constant {5} : i64\n%three = constant 3 : i64\n"
-               "%eight = constant 8 : i64\n"
+               "%four = constant 4 : i64\n%eight = constant 8 : i64\n"
                "%t = cdiv %e, %u : i64\n%z = constant 0 : {1}[{3}x{4}]\n"
                "%s = for %0, %t, %1, %z [pipelined = 2] (%k: i64, %sum: {1}[{3}x{4}]) {{\n"
                "%x = view.load %a, {6} : {0}[{7}]\n{8}"
                "%h = mul %k, %u : i64\n%g = sub %h, %three : i64\n%f = sub %h, %eight : i64\n"
+               "%l = sub %h, %four : i64\n"
                "%y = view.load %b, {9} : {0}[{5}x{4}]\n%d = dot {10}, %y, %sum : "
                "{1}[{3}x{4}]\nyield %d\n} : {1}[{3}x{4}]\n"
                "view.store %c, %s, %i, %j\n}\n",
@@ -176,6 +177,8 @@ TEST_CASE("loads with hints, or of other than zeros outside, are not by columns"
       checkAsInterpreter(copied(type, attributes), kMachine);
     }
   }
+  CHECK(columnLoads(copied("bool", "")) == 0); // which are bits in registers
+  checkAsInterpreter(copied("bool", ""), kMachine);
 }
 
 TEST_CASE("what has no eight neighbours is not loaded by columns") {
@@ -186,7 +189,11 @@ TEST_CASE("what has no eight neighbours is not loaded by columns") {
     checkAsInterpreter(product.kernel(), kMachine);
     product.columns = 128;
     CHECK(columnLoads(product.kernel()) > 0);
-    product.where = "%k, %j [eviction = first]"; // by rows, as wide as they are
+    // By rows, as wide as they are.
+    product.where = "%0, %l [unit = elements]";
+    CHECK(columnLoads(product.kernel()) == 0);
+    CHECK(neighboursInRow(product) == 4);
+    product.where = "%k, %j [eviction = first]";
     CHECK(columnLoads(product.kernel()) == 0);
     CHECK(neighboursInRow(product) >= 4);
     product.where = "%k, %j", product.k = 64, product.n = 16;

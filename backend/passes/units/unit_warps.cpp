@@ -258,7 +258,7 @@ void shareAmong(Product &product, const Kernel &kernel, std::int32_t warps) {
   for (Candidate &candidate : product.candidates) {
     candidate.ofWarp = analysis::instructionsOfWarp(kernel, *product.op, *candidate.unit,
                                                     attrsFor(product, *candidate.unit, warps));
-    if (product.sharing != Sharing::None && !candidate.isInCycles) continue;
+    if (product.sharing != Sharing::None && !candidate.isInCycles) continue; // not to be compared
     candidate.exchange = splitsOperand(product, *candidate.unit, warps) ? kExchange : 0;
     candidate.time = candidate.costOfWarp() + candidate.exchange;
   }
