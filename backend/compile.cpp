@@ -1,23 +1,29 @@
 #include "backend/compile.h"
 
+#include "backend/analysis/full_registers.h"
+#include "backend/assembly.h"
 #include "backend/lower/lower.h"
-#include "backend/lower/memory/shared_memory.h"
 #include "backend/lower/values/inline_assembly.h"
+#include "backend/machine/occupancy.h"
 #include "backend/passes/layouts/assign_layouts.h"
+#include "backend/passes/layouts/layout_plan.h"
 #include "backend/passes/pipeline/check_boxes.h"
 #include "backend/passes/pipeline/prove_rings.h"
 #include "backend/pipeline.h"
-#include "backend/spills.h"
-#include "backend/validate/access_order.h"
-#include "backend/validate/exchange_order.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/IR/InstIterator.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 
 #include <array>
+#include <limits>
 
 namespace imbrex {
 namespace {
+
+/// What code is wanted.
+struct Request {
+  const target::GpuTarget &target;
+  const analysis::Assumptions &assumptions;
+  StageTimes *times;
+};
 
 /// A kernel on its way to a target's code, as far as it has come. A step that says false has
 /// reported why.
@@ -32,45 +38,6 @@ struct Compilation {
 
   const machine::Machine &machine() const { return target.machine(); }
 };
-
-/// A piece of code on its way to assembly.
-struct Assembling {
-  const GpuCode &code;
-  const target::GpuTarget &target;
-  llvm::function_ref<std::unique_ptr<llvm::Module>()> moduleOfCode; ///< To be used up.
-  std::unique_ptr<llvm::Module> module = {};
-  std::vector<RequiredAccess> asked = {};
-  std::string text = {};
-
-  std::string_view machine() const { return target.machine().name; }
-};
-
-/// A row of a table: what `--time` calls it, several by one name, and what it does.
-template <class State, class Outcome>
-struct TimedStep {
-  std::string_view stage;
-  Outcome (*run)(State &);
-};
-
-void addTime(StageTimes *times, std::string_view stage, std::chrono::nanoseconds took) {
-  if (times == nullptr) return;
-  if (times->empty() || times->back().stage != stage) times->push_back({stage, {}});
-  times->back().took += took;
-}
-
-/// One after the other, up to the first that fails. What the last one that was run says.
-template <class State, class Outcome, std::size_t N>
-Outcome runSteps(const std::array<TimedStep<State, Outcome>, N> &steps, State &state,
-                 StageTimes *times) {
-  for (std::size_t i = 0;; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    Outcome outcome = steps[i].run(state);
-    addTime(times, steps[i].stage, std::chrono::steady_clock::now() - start);
-    if (!outcome || i + 1 == N) return outcome;
-  }
-}
-
-// --- from a kernel to code ---
 
 /// Instructions of the author's must be for this machine, and their operands must be there; the
 /// instructions themselves only the assembler can judge.
@@ -206,124 +173,118 @@ constexpr auto kToCode = std::to_array<TimedStep<Compilation, bool>>({
     {"optimise", optimise},
 });
 
-// --- from code to assembly ---
-
-/// Threads hand each other elements in order, in what LLVM's optimiser has left.
-Result<void> checkExchanges(Assembling &of) {
-  const auto race = exchangeRaceIn(*of.code.module, of.target);
-  if (!race) return {};
-  return fail(Diag::CodeUnordered, {}, of.code.interface.name, of.machine(), *race);
-}
-
-Result<void> generate(Assembling &of) {
-  of.module = of.moduleOfCode();
-  of.asked = assignAccessNumbers(*of.module, of.target);
-  auto text = of.target.assembly(*of.module);
-  if (!text && text.error().kind == Diag::RegistersRanOut)
-    return fail(Diag::RegistersRanOut, of.code.interface.where, of.code.interface.name,
-                of.machine(), moreRegisters(of.code.interface, of.target.machine()));
-  if (!text) return text.failure();
-  of.text = *std::move(text);
-  return {};
-}
-
-/// The text orders memory as its module asks.
-Result<void> compareAccesses(Assembling &of) {
-  const auto difference = differenceFrom(of.asked, of.target.accessesOf(of.text));
-  if (!difference) return {};
-  return fail(Diag::CodeUnlikeOrder, difference->where, of.code.interface.name, of.machine(),
-              difference->what);
-}
-
-/// A programmatic launch's kernel leaves memory alone until it has waited.
-Result<void> compareWait(Assembling &of) {
-  if (!of.code.interface.asked.programmatic) return {};
-  const llvm::StringRef early = of.target.touchedBeforeWait(of.text);
-  if (early.empty()) return {};
-  return fail(Diag::CodeUnlikeOrder, of.code.interface.where, of.code.interface.name, of.machine(),
-              "'" + early.str() + "' stands before the wait for the launch in front");
-}
-
-/// The text does to rings what was proven.
-Result<void> compareRings(Assembling &of) {
-  if (of.code.rings.steps.empty()) return {};
-  return checkRings(of.code.rings, of.target.ringsOf(of.text), of.code.interface.name,
-                    of.machine());
-}
-
-constexpr auto kToAssembly = std::to_array<TimedStep<Assembling, Result<void>>>({
-    {"order", checkExchanges},
-    {"generate", generate},
-    {"compare", compareAccesses},
-    {"compare", compareWait},
-    {"compare", compareRings},
-});
-
-Result<std::string> assemblyOf(Assembling of, StageTimes *times) {
-  if (const auto made = runSteps(kToAssembly, of, times); !made) return made.failure();
-  return std::move(of.text);
-}
-
-/// The uses of each value as a copy has them, in the order of the code: what LLVM's passes find in
-/// another order they may put into other code.
-void orderUses(llvm::Module &module) {
-  for (llvm::Function &function : module)
-    for (llvm::Instruction &instruction : llvm::instructions(function))
-      for (llvm::Use &use : instruction.operands()) use.set(use.get());
-}
-
-/// The module itself, as GpuCode::copy would be.
-std::unique_ptr<llvm::Module> taken(GpuCode &code) {
-  orderUses(*code.module);
-  lower::SharedMemory::placeAtLaunch(*code.module);
-  return std::move(code.module);
-}
-
-} // namespace
-
-std::unique_ptr<llvm::Module> GpuCode::copy() const {
-  auto copied = llvm::CloneModule(*module);
-  lower::SharedMemory::placeAtLaunch(*copied);
-  return copied;
-}
-
-std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
-                                     const analysis::Assumptions &assumptions,
-                                     Diagnostics &diagnostics, StageTimes *times) {
-  Compilation of{
-      .kernel = kernel, .target = target, .assumptions = assumptions, .diagnostics = diagnostics};
+/// With the warps that the kernel asks for, or that its passes choose.
+std::optional<GpuCode> compileOnce(const Request &request, ir::Kernel &kernel,
+                                   Diagnostics &diagnostics) {
+  Compilation of{.kernel = kernel,
+                 .target = request.target,
+                 .assumptions = request.assumptions,
+                 .diagnostics = diagnostics};
   auto requirements = analysis::launchRequirements(kernel);
   StageTimes taken;
   const bool isDone = runSteps(kToCode, of, &taken);
-  if (times != nullptr) {
-    // What schedules loops is told apart.
-    taken.front().took -= of.planning;
-    taken.insert(taken.begin() + 1, {"plan", of.planning});
-    llvm::append_range(*times, taken);
-  }
+  // What schedules loops is told apart.
+  taken.front().took -= of.planning;
+  taken.insert(taken.begin() + 1, {"plan", of.planning});
+  for (const auto &[stage, took] : taken) addTime(request.times, stage, took);
   if (!isDone) return std::nullopt;
   of.code.requirements = std::move(requirements);
   return std::move(of.code);
 }
 
-Result<std::string> makeAssembly(const GpuCode &code, const target::GpuTarget &target,
-                                 StageTimes *times) {
-  const auto module = [&] { return code.copy(); };
-  return assemblyOf({.code = code, .target = target, .moduleOfCode = module}, times);
+// --- warps that have room in their registers ---
+
+/// Whether the author leaves the warps to the compiler, and it can tell what they spill.
+bool choosesWarps(const ir::Kernel &kernel, const target::GpuTarget &target) {
+  return kernel.attributes().warps == 0 && !kernel.hasLayouts() && target.assemblesByItself();
 }
 
-Result<std::string> makeAssemblyInPlace(GpuCode &code, const target::GpuTarget &target,
-                                        StageTimes *times) {
-  const auto module = [&] { return taken(code); };
-  return assemblyOf({.code = code, .target = target, .moduleOfCode = module}, times);
+/// Whether registers may be short. It saves those that only want the code, and no assembly, the
+/// time that this takes.
+bool isCrowded(const ir::Kernel &laid, const machine::Machine &machine) {
+  const std::int32_t asked = laid.attributes().registers,
+                     most = machine::registersOfThread(machine, laid.threads().count());
+  return 4 * analysis::registersOfFullestOp(laid) >= (asked > 0 ? std::min(asked, most) : most);
 }
 
-Result<target::ObjectCode> makeObject(const std::string &assembly, const target::GpuTarget &target,
+/// Of code for which no assembly can be made without more registers.
+constexpr std::int64_t kTooMany = std::numeric_limits<std::int64_t>::max();
+
+/// None where there is no assembly for another reason.
+std::optional<std::int64_t> spilledBy(GpuCode &code, const target::GpuTarget &target,
                                       StageTimes *times) {
-  const auto start = std::chrono::steady_clock::now();
-  auto object = target.objectOf(assembly);
-  addTime(times, "assemble", std::chrono::steady_clock::now() - start);
-  return object;
+  auto assembly = makeAssembly(code, target, times);
+  if (!assembly && assembly.error().kind == Diag::RegistersRanOut) return kTooMany;
+  if (!assembly) return std::nullopt;
+  code.assembly = std::move(*assembly);
+  return target.resourcesIn(code.assembly).spilledBytes;
+}
+
+/// The warps to try where so many spill: twice, or, where no block can have these, half, which then
+/// have more registers. 0: none are left.
+std::int32_t warpsBeside(std::int32_t warps, const ir::Kernel &kernel,
+                         const machine::Machine &machine) {
+  if (2 * warps <= passes::layouts::mostWarps(kernel, machine)) return 2 * warps;
+  const auto registers = [&](std::int32_t of) {
+    return machine::registersOfThread(machine, of * machine.warpSize);
+  };
+  return warps > 1 && registers(warps / 2) > registers(warps) ? warps / 2 : 0;
+}
+
+Spilling spillingOf(const ir::Kernel &laid, std::int64_t bytes) {
+  Spilling of{.warps = laid.threads().warps, .bytes = {}};
+  if (bytes != kTooMany) of.bytes = bytes;
+  return of;
+}
+
+/// Compiles again with other warps, as long as threads then spill less.
+void fitWarps(const Request &request, const ir::Kernel &given, ir::Kernel &kernel, GpuCode &code) {
+  auto spilled = spilledBy(code, request.target, request.times);
+  std::int32_t warps = kernel.threads().warps;
+  while (spilled.value_or(0) > 0) {
+    warps = warpsBeside(warps, given, request.target.machine());
+    if (warps == 0) return;
+    ir::Kernel other = given.clone();
+    ir::KernelAttrs asked = given.attributes();
+    asked.warps = warps;
+    other.setAttributes(asked);
+    Diagnostics unheard; // Where these cannot be, those that spill are taken.
+    auto made = compileOnce(request, other, unheard);
+    const auto less = made ? spilledBy(*made, request.target, request.times) : std::nullopt;
+    if (!less || *less >= *spilled) return;
+    other.setAttributes(given.attributes());
+    made->interface.asked = given.attributes();
+    made->kernel = &kernel;
+    made->spilling = code.spilling.value_or(spillingOf(kernel, *spilled));
+    kernel = std::move(other);
+    std::swap(code, *made);
+    spilled = less;
+  }
+}
+} // namespace
+
+std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
+                                     const analysis::Assumptions &assumptions,
+                                     Diagnostics &diagnostics, StageTimes *times) {
+  const Request request{target, assumptions, times};
+  if (!choosesWarps(kernel, target)) return compileOnce(request, kernel, diagnostics);
+  const ir::Kernel given = kernel.clone();
+  auto code = compileOnce(request, kernel, diagnostics);
+  if (code && isCrowded(kernel, target.machine())) fitWarps(request, given, kernel, *code);
+  return code;
+}
+std::optional<Spilling> settleWarps(ir::Kernel &kernel, const machine::Machine &machine,
+                                    const analysis::Assumptions &assumptions) {
+  const target::GpuTarget *target = target::findGpuTarget(machine);
+  if (target == nullptr || !choosesWarps(kernel, *target)) return std::nullopt;
+  ir::Kernel made = kernel.clone();
+  Diagnostics unheard; // The passes will say the same.
+  const auto code = compileForGpu(made, *target, assumptions, unheard);
+  if (!code || !code->spilling) return std::nullopt;
+  ir::KernelAttrs asked = kernel.attributes();
+  asked.warps = made.threads().warps;
+  kernel.setAttributes(asked);
+  return code->spilling;
 }
 
 const target::GpuTarget *gpuTargetOf(const machine::Machine &machine, Diagnostics &diagnostics) {

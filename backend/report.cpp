@@ -1,5 +1,6 @@
 #include "backend/report.h"
 
+#include "backend/assembly.h"
 #include "backend/launch_json.h"
 #include "backend/spills.h"
 #include "backend/support/text.h"
@@ -115,6 +116,14 @@ llvm::json::Object instructionsAsJson(const target::InstructionMix &mix) {
   return classes;
 }
 
+llvm::json::Value fittedAsJson(const Report &report) {
+  if (!report.instead) return nullptr;
+  llvm::json::Object of{{"instead_of_warps", report.instead->warps},
+                        {"which_spill_bytes", nullptr}};
+  if (report.instead->bytes) of["which_spill_bytes"] = *report.instead->bytes;
+  return of;
+}
+
 llvm::json::Array loopsAsJson(const Report &report) {
   llvm::json::Array loops;
   for (const LoopOnUnits &loop : report.loops) {
@@ -152,7 +161,8 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
                 .occupancy = {},
                 .instructions = target.instructions(*assembly),
                 .loops = {},
-                .assemblyBytes = static_cast<std::int64_t>(assembly->size())};
+                .assemblyBytes = static_cast<std::int64_t>(assembly->size()),
+                .instead = code.spilling};
   const auto object = makeObject(*assembly, target, times);
   if (!object && object.error().kind != Diag::NoAssembler) return object.failure();
   if (object) {
@@ -184,6 +194,7 @@ std::string toText(const Report &report) {
   if (resources.scalarRegisters > 0) row(out, "scalar registers", resources.scalarRegisters);
   if (const std::string asked = askedOf(report.interface.asked); !asked.empty())
     row(out, "asked for", asked);
+  if (report.instead) row(out, "fitted", whyOthers(*report.instead));
   ofImage("spilled bytes", std::to_string(resources.spilledBytes) + spilledAt(report));
   ofImage("stack bytes", std::to_string(resources.stackBytes));
   row(out, "shared memory bytes",
@@ -218,6 +229,7 @@ std::string toJson(const Report &report) {
       {"scalar_registers", resources.scalarRegisters},
       {"asked_warps", report.interface.asked.warps},
       {"asked_registers", report.interface.asked.registers},
+      {"fitted", fittedAsJson(report)},
       {"launch", launchAsJson(report.interface.asked)},
       {"spilled_bytes", resources.spilledBytes},
       {"stack_bytes", resources.stackBytes},

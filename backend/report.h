@@ -1,8 +1,11 @@
 #pragma once
 
-#include "backend/compile.h"
+#include "backend/gpu_code.h"
 #include "backend/loops_on_units.h"
 #include "backend/machine/occupancy.h"
+#include "backend/stage_times.h"
+#include "backend/support/diagnostics.h"
+#include "backend/target/gpu_target.h"
 
 #include <optional>
 #include <string>
@@ -26,6 +29,7 @@ struct Report {
   /// are not known then, and zeros; all else is as it would be with one.
   std::optional<Diagnostic> noImage = {};
   std::optional<Diagnostic> spills = {}; ///< The warning, where registers are spilled.
+  std::optional<Spilling> instead = {};  ///< Of the warps that were not taken, if any were not.
 };
 
 /// Makes the assembly and, where there is an assembler, the image to see; `times` gets what that

@@ -6,8 +6,9 @@
 #include "llvm/Support/FormatVariadic.h"
 
 namespace imbrex {
-std::string moreRegisters(const lower::KernelInterface &interface, const machine::Machine &machine,
+std::string moreRegisters(const lower::KernelInterface &interface, const target::GpuTarget &target,
                           std::optional<std::int32_t> taken) {
+  const machine::Machine &machine = target.machine();
   const std::int32_t most = machine::registersOfThread(machine, interface.threads);
   const std::int32_t asked = interface.asked.registers;
   // A warp may load for the others, which are a power of two. They share what it gives away, and
@@ -25,7 +26,8 @@ std::string moreRegisters(const lower::KernelInterface &interface, const machine
   if (hasMore && interface.asked.warps > 0)
     return llvm::formatv("ask for more than {0}, or make the tiles smaller and loop over the rest",
                          counted(interface.asked.warps, "warp"));
-  if (hasMore)
+  const bool triedMore = target.assemblesByItself(); // as the author left them to compileForGpu
+  if (hasMore && !triedMore)
     return llvm::formatv(
         "let blocks have more warps than {0}, by `warps`, or make the tiles smaller "
         "and loop over the rest",
@@ -44,8 +46,14 @@ std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
   if (target.leavesRegisters()) taken = resources.registers;
   return diagnostic(Diag::RegistersSpilled, line.known() ? line : interface.where, interface.name,
                     machine.name, resources.spilledBytes, resources.registers,
-                    line.known() ? "here" : "at once", moreRegisters(interface, machine, taken),
+                    line.known() ? "here" : "at once", moreRegisters(interface, target, taken),
                     which);
+}
+
+std::string whyOthers(const Spilling &instead) {
+  return counted(instead.warps, "warp") + " would " +
+         (instead.bytes ? "spill " + counted(*instead.bytes, "byte") + " of a thread"
+                        : "run out of registers");
 }
 
 } // namespace imbrex

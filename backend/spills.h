@@ -1,6 +1,8 @@
 #pragma once
 
-#include "backend/compile.h"
+#include "backend/gpu_code.h"
+#include "backend/support/diagnostics.h"
+#include "backend/target/gpu_target.h"
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +13,7 @@ namespace imbrex {
 
 /// How to come by more registers, or with fewer: a hint. `taken`: so many, where the assembler may
 /// have left some.
-std::string moreRegisters(const lower::KernelInterface &interface, const machine::Machine &machine,
+std::string moreRegisters(const lower::KernelInterface &interface, const target::GpuTarget &target,
                           std::optional<std::int32_t> taken = std::nullopt);
 
 /// The warning that a kernel's threads keep in memory what their registers have no room for: how
@@ -20,5 +22,8 @@ std::string moreRegisters(const lower::KernelInterface &interface, const machine
 std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
                                    const target::GpuTarget &target, const std::string &assembly,
                                    const target::ObjectCode &object, std::string_view which = "");
+
+/// "4 warps would spill 120 bytes of a thread": why a kernel's blocks have others.
+std::string whyOthers(const Spilling &instead);
 
 } // namespace imbrex

@@ -1,8 +1,10 @@
 #include "runtime/gpu_executable.h"
 
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/lower/observations.h"
 #include "backend/package/package.h"
+#include "backend/spills.h"
 #include "backend/target/codegen/llvm_use.h"
 #include "runtime/gpu/launch_attributes.h"
 #include "runtime/gpu/packed_arguments.h"

@@ -1,5 +1,7 @@
 #include "runtime/spill_notice.h"
 
+#include "backend/assembly.h"
+#include "backend/spills.h"
 #include "runtime/log.h"
 
 namespace imbrex::runtime {

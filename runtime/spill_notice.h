@@ -1,6 +1,8 @@
 #pragma once
 
-#include "backend/spills.h"
+#include "backend/gpu_code.h"
+#include "backend/support/diagnostics.h"
+#include "backend/target/gpu_target.h"
 
 #include <atomic>
 

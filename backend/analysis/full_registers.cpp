@@ -58,6 +58,21 @@ std::int64_t registersOf(const Kernel &kernel, ValueId tile, const layout::Linea
   return layout::registerCount(held) * storageBits(kernel.type(tile).element()) / kBitsOfRegister;
 }
 
+std::int64_t registersOfFullestOp(const Kernel &kernel) {
+  std::int64_t most = 0;
+  walk(kernel.body(), [&](const Op &op) {
+    std::int64_t all = 0;
+    const auto add = [&](ValueId value) {
+      if (const LayoutId held = kernel.layoutOf(value); held.valid())
+        all += registersOf(kernel, value, kernel.layout(held));
+    };
+    llvm::for_each(op.operands, add);
+    llvm::for_each(op.results, add);
+    most = std::max(most, all);
+  });
+  return most;
+}
+
 bool multipliesSums(const Kernel &kernel, const Op &loop) {
   return anyOperand(loop, [&](ValueId operand) { return isOfProduct(kernel, operand); });
 }

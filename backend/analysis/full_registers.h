@@ -11,6 +11,9 @@ namespace imbrex::analysis {
 std::int64_t registersOf(const ir::Kernel &kernel, ir::ValueId tile,
                          const layout::LinearLayout &held);
 
+/// The same of all tiles that the fullest op of a kernel has as operands and makes.
+std::int64_t registersOfFullestOp(const ir::Kernel &kernel);
+
 /// Whether sums of one product in it are another's operand, as in attention: both sums are there at
 /// once, and the operand.
 bool multipliesSums(const ir::Kernel &kernel, const ir::Op &loop);

@@ -59,6 +59,8 @@ public:
 
   /// What an image of one kernel says that it takes; zeros where it says nothing.
   virtual Resources resources(const ObjectCode &object) const = 0;
+  /// The same of an assembly; zeros where only an image does.
+  virtual Resources resourcesIn(llvm::StringRef /*assembly*/) const { return {}; }
   /// The line of the kernel at which most bytes are put into memory that registers have no room
   /// for, in an assembly and the object that was made of it; unknown where there are none.
   virtual Location spilledAt(llvm::StringRef assembly, const ObjectCode &object) const = 0;

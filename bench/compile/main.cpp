@@ -5,6 +5,7 @@
 // loads is made; the time of an assembler that is a program of its own counts. The products of
 // bench/static are compiled where NAME is a part of theirs.
 
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/ir/text.h"
 #include "backend/machine/machine.h"

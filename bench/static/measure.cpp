@@ -1,5 +1,6 @@
 #include "bench/static/measure.h"
 
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/support/check.h"

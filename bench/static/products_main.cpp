@@ -2,6 +2,7 @@
 // assembly and image into the folder and prints a line of JSON for each. With `--list` in place of
 // the folder, what there is.
 
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/machine/occupancy.h"

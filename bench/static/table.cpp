@@ -2,6 +2,7 @@
 // arithmetic_kernels.hpp have, for each target. Writes the images into the folder and prints a line
 // of JSON for each; table.py counts their instructions and sets two runs against each other.
 
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/machine/machine.h"
 #include "bench/compile/pipelined.hpp"

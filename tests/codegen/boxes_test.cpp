@@ -1,3 +1,4 @@
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/lower/lower.h"

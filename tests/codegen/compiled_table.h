@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "tests/codegen/kernel_table.h"
 #include "tests/support/semantics.h"

@@ -144,7 +144,7 @@ TEST_CASE("an explanation says what other numbers of warps would want of registe
   CHECK(registers({"f8e4m3fn[128x64]", "f8e4m3fn[64x128]", "f32[128x128]"}, "sm_89") ==
         "registers of a thread for products: 224 of 255 by 4 warps\n");
   CHECK(registers({"f16[128x64]", "f16[64x128]", "f32[128x128]", " [warps = 2]"}, "sm_80") ==
-        "registers of a thread for products: 384 of 255 by 2 warps, as the author asks\n");
+        "registers of a thread for products: 384 of 255 by 2 warps, as is asked\n");
 }
 
 TEST_CASE("an explanation of products that follow each other says what would keep them apart") {

@@ -2,6 +2,7 @@
 // a time, where machines have instructions for it.
 
 #include "backend/analysis/assumptions.h"
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/target/gpu_target.h"
 #include "tests/support/parsed_kernel.h"

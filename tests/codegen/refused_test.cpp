@@ -164,7 +164,7 @@ TEST_CASE("too few registers for a single instruction are an error with a way ou
   const machine::Machine &machine = *machine::findMachine("gfx942");
   const target::GpuTarget *target = target::findGpuTarget(machine);
   if (!target) return;
-  ir::Kernel kernel = productOfThreads("registers = 16");
+  ir::Kernel kernel = productOfThreads("warps = 4, registers = 16");
   Diagnostics diagnostics;
   const auto code = compileForGpu(kernel, *target, {}, diagnostics);
   REQUIRE_MESSAGE(code, diagnostics.render());
@@ -173,26 +173,45 @@ TEST_CASE("too few registers for a single instruction are an error with a way ou
   CHECK(render(text.error()) ==
         "k.imx:1: error: kernel 'product' needs more registers at once than its threads may have "
         "on gfx942\n  hint: ask for more than 16 registers: there are 512\n");
+  // More warps need fewer.
+  ir::Kernel fitted = productOfThreads("registers = 16");
+  const auto other = compileForGpu(fitted, *target, {}, diagnostics);
+  REQUIRE_MESSAGE(other, diagnostics.render());
+  CHECK(makeAssembly(*other, *target));
+  REQUIRE(other->spilling);
+  CHECK(whyOthers(*other->spilling) == "4 warps would run out of registers");
 }
 
 TEST_CASE("what spills is helped by registers that the assembler left, if there are any") {
-  const machine::Machine &machine = *machine::findMachine("sm_90a");
+  const target::GpuTarget *target = target::findGpuTarget(*machine::findMachine("sm_90a"));
+  if (!target) return;
   lower::KernelInterface interface;
   interface.threads = 128;
   CHECK(
-      moreRegisters(interface, machine, 64) ==
+      moreRegisters(interface, *target, 64) ==
       "ask for 255, by `registers`: the assembler stopped at 64, for more blocks on a core; or let "
       "blocks have more warps than 4, by `warps`");
   const std::string more =
       "let blocks have more warps than 4, by `warps`, or make the tiles smaller "
       "and loop over the rest";
-  CHECK(moreRegisters(interface, machine, 255) == more);
-  CHECK(moreRegisters(interface, machine) == more);
+  CHECK(moreRegisters(interface, *target, 255) == more);
+  CHECK(moreRegisters(interface, *target) == more);
   interface.threads = 160; // a warp loads for four
-  CHECK(moreRegisters(interface, machine, 64) == more);
+  CHECK(moreRegisters(interface, *target, 64) == more);
   interface.threads = 128;
   interface.asked.registers = 64;
-  CHECK(moreRegisters(interface, machine, 64) == "ask for more than 64 registers: there are 255");
+  CHECK(moreRegisters(interface, *target, 64) == "ask for more than 64 registers: there are 255");
+}
+
+TEST_CASE("more warps help what spills where the compiler has not tried them") {
+  const target::GpuTarget *target = target::findGpuTarget(*machine::findMachine("gfx1201"));
+  if (!target) return;
+  lower::KernelInterface interface;
+  interface.threads = 128;
+  CHECK(moreRegisters(interface, *target) == "make the tiles smaller, and loop over the rest");
+  interface.asked.warps = 4;
+  CHECK(moreRegisters(interface, *target) ==
+        "ask for more than 4 warps, or make the tiles smaller and loop over the rest");
 }
 
 /// What making an image says.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "tests/codegen/pipelined_kernels.h"
 #include "tests/codegen/table_row.h"

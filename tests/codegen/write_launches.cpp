@@ -1,4 +1,5 @@
 #define DOCTEST_CONFIG_IMPLEMENT
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/interpret/interpret.h"
 #include "backend/lower/observations.h"

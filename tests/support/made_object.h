@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backend/compile.h"
+#include "backend/assembly.h"
 
 namespace imbrex {
 

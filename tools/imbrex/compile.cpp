@@ -1,5 +1,6 @@
 #include "backend/compile.h"
 
+#include "backend/assembly.h"
 #include "backend/ir/text.h"
 #include "backend/package/formats.h"
 #include "backend/package/package.h"

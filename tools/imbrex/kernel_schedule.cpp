@@ -1,10 +1,12 @@
 #include "tools/imbrex/kernel_schedule.h"
 
 #include "backend/analysis/assumptions.h"
+#include "backend/compile.h"
 #include "backend/passes/pipeline/loop_costs.h"
 #include "backend/passes/pipeline/read_schedule.h"
 #include "backend/pipeline.h"
 #include "backend/schedule/program/channels.h"
+#include "backend/spills.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -76,6 +78,7 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
   const std::int32_t marked = markedLoops(kernel);
   passes::PassContext context(diagnostics, machine, analysis::usualAssumptions(kernel));
   context.explanation = &given.explanation;
+  const auto instead = settleWarps(kernel, machine, context.assumptions);
   if (!runPasses(kernel, gpuPipelineFrom(kernel.stage()), context)) return std::nullopt;
   const bool multiplies =
       what == ScheduleFor::Timeline && passes::pipeline::multipliesInLoops(kernel);
@@ -95,7 +98,8 @@ std::optional<GivenSchedule> scheduleOf(ir::Kernel kernel, const machine::Machin
   given.program = std::move(read->program);
   given.dealt = passes::pipeline::dealtUnits(kernel, machine);
   given.about = "kernel '" + kernel.name() + "' on " + std::string(machine.name) + "\n" +
-                aboutRoles(given.program) + aboutTrips(given.program);
+                (instead ? whyOthers(*instead) + "\n" : "") + aboutRoles(given.program) +
+                aboutTrips(given.program);
   return given;
 }
 

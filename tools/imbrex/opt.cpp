@@ -1,5 +1,7 @@
+#include "backend/compile.h"
 #include "backend/ir/text.h"
 #include "backend/pipeline.h"
+#include "backend/spills.h"
 #include "backend/support/diagnostics.h"
 #include "tools/imbrex/command.h"
 
@@ -62,6 +64,13 @@ bool canExplain(const machine::Machine &machine) {
                         "`imbrex targets` lists them");
 }
 
+/// Has the passes choose the warps that the kernel's code has. Why they are not their own choice.
+std::string settled(ir::Kernel &kernel, const machine::Machine &machine,
+                    const analysis::Assumptions &assumptions) {
+  const auto instead = settleWarps(kernel, machine, assumptions);
+  return instead ? whyOthers(*instead) + "\n" : "";
+}
+
 int opt() {
   if (file.empty()) return reportMissingFile("opt");
   Diagnostics diagnostics;
@@ -74,8 +83,12 @@ int opt() {
   if (ok) {
     passes::PassContext context(diagnostics, *machine);
     if (!withoutAssumptions) context.assumptions = analysis::usualAssumptions(*kernel);
-    if (explain) context.explanation = &explanation;
+    const ir::KernelAttrs asked = kernel->attributes();
+    const std::string whyOthers =
+        passNames.getNumOccurrences() == 0 ? settled(*kernel, *machine, context.assumptions) : "";
+    if (explain) explanation = whyOthers, context.explanation = &explanation;
     ok = runPasses(*kernel, passes, context, stopAfter.getValue());
+    kernel->setAttributes(asked);
   }
   const int code = conclude(ok, diagnostics);
   if (!ok) return code;

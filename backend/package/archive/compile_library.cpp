@@ -1,3 +1,4 @@
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/ir/observed_tile.h"
 #include "backend/launching/thread_pool.h"

@@ -157,7 +157,7 @@ std::string explainUnits(const Kernel &kernel, llvm::ArrayRef<Product> products,
   for (const Product &product : products) text += Explainer(product, machine, choice.warps)();
   text += "registers of a thread for products: " +
           wantedIn(trialOf(kernel, products, machine, choice.warps));
-  if (kernel.attributes().warps > 0) text += ", as the author asks";
+  if (kernel.attributes().warps > 0) text += ", as is asked";
   if (choice.fewer) text += "; " + wantedIn(*choice.fewer);
   if (choice.more) text += "; " + wantedIn(*choice.more) + ", which lack no fewer";
   return text + "\n";

@@ -97,6 +97,9 @@ public:
   Resources resources(const ObjectCode &object) const override {
     return resourcesOf(object.image).value_or(Resources{});
   }
+  Resources resourcesIn(llvm::StringRef assembly) const override {
+    return amdgpu::resourcesIn(assembly).value_or(Resources{});
+  }
   Location spilledAt(llvm::StringRef assembly, const ObjectCode & /*object*/) const override {
     return spillsIn(assembly).most();
   }

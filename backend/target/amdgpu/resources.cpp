@@ -31,15 +31,8 @@ std::int32_t number(llvm::msgpack::MapDocNode &kernel, llvm::StringRef key) {
   return static_cast<std::int32_t>(found->second.getUInt());
 }
 
-} // namespace
-
-std::optional<Resources> resourcesOf(llvm::ArrayRef<char> image) {
-  auto file = ElfFile::create(llvm::StringRef(image.data(), image.size()));
-  if (!file) return llvm::consumeError(file.takeError()), std::nullopt;
-  llvm::msgpack::Document document;
-  const llvm::StringRef metadata = metadataOf(*file);
-  if (metadata.empty() || !document.readFromBlob(metadata, false)) return std::nullopt;
-  auto kernels = document.getRoot().getMap()["amdhsa.kernels"].getArray();
+std::optional<Resources> resourcesSaidBy(llvm::msgpack::Document &metadata) {
+  auto kernels = metadata.getRoot().getMap()["amdhsa.kernels"].getArray();
   if (kernels.empty()) return std::nullopt;
   llvm::msgpack::MapDocNode &kernel = kernels[0].getMap();
   constexpr std::int32_t kBytesOfRegister = 4;
@@ -52,6 +45,25 @@ std::optional<Resources> resourcesOf(llvm::ArrayRef<char> image) {
                    .spilledBytes = stackBytes > 0 ? kBytesOfRegister * spilled : 0,
                    .stackBytes = stackBytes,
                    .sharedMemoryBytes = number(kernel, ".group_segment_fixed_size")};
+}
+
+} // namespace
+
+std::optional<Resources> resourcesOf(llvm::ArrayRef<char> image) {
+  auto file = ElfFile::create(llvm::StringRef(image.data(), image.size()));
+  if (!file) return llvm::consumeError(file.takeError()), std::nullopt;
+  llvm::msgpack::Document document;
+  const llvm::StringRef metadata = metadataOf(*file);
+  if (metadata.empty() || !document.readFromBlob(metadata, false)) return std::nullopt;
+  return resourcesSaidBy(document);
+}
+
+std::optional<Resources> resourcesIn(llvm::StringRef assembly) {
+  const llvm::StringRef behind = assembly.split(".amdgpu_metadata\n").second;
+  const llvm::StringRef metadata = behind.split(".end_amdgpu_metadata").first;
+  llvm::msgpack::Document document;
+  if (metadata.empty() || !document.fromYAML(metadata)) return std::nullopt;
+  return resourcesSaidBy(document);
 }
 
 } // namespace imbrex::target::amdgpu

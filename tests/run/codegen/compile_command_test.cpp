@@ -118,6 +118,27 @@ TEST_CASE("registers that are spilled are told, with the line and a way out" *
   }
 }
 
+TEST_CASE("whose warps would spill is told, by whoever has others") {
+  if (target::findGpuTarget(*machine::findMachine("gfx1201")) == nullptr) return;
+  const std::string kernel =
+      "sed 's/warps = 1, registers = 64/registers = 32/; s/2048/8192/' spills.imx | imbrex ";
+  const Outcome report = shell(kernel + "compile - --target gfx1201 2>&1");
+  CHECK(report.status == 0);
+  CHECK(contains(report.output, "\n  fitted              8 warps would spill "));
+  CHECK(contains(report.output, "\n  spilled bytes       0\n"));
+  auto json = llvm::json::parse(shell(kernel + "compile - --target gfx1201 --json").output);
+  REQUIRE(static_cast<bool>(json));
+  CHECK(json->getAsObject()->getInteger("asked_warps") == 0);
+  const llvm::json::Object *fitted = json->getAsObject()->getObject("fitted");
+  REQUIRE(fitted != nullptr);
+  CHECK(fitted->getInteger("instead_of_warps") == 8);
+  CHECK(fitted->getInteger("which_spill_bytes").value_or(0) > 0);
+  // The passes alone would choose the others.
+  CHECK(shell(kernel + "opt - --target gfx1201 --explain 2>&1")
+            .output.starts_with("# 8 warps would spill "));
+  CHECK(contains(shell(kernel + "opt - --target gfx1201 2>&1").output, " warps 16 "));
+}
+
 TEST_CASE("what launches ask for is said on the command line as well") {
   const machine::Machine &machine = *machine::findMachine("sm_90a");
   if (target::findGpuTarget(machine) == nullptr) return;

@@ -1,5 +1,6 @@
 #include "tests/run/runtime/played_gpu.h"
 
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/lower/observations.h"

@@ -1,6 +1,7 @@
 // Views of f4e2m1, two elements in a byte: read and written whole bytes at a time where a launch
 // allows it, and half bytes where it does not.
 
+#include "backend/assembly.h"
 #include "backend/emulate/emulate.h"
 #include "backend/interpret/interpret.h"
 #include "backend/report.h"

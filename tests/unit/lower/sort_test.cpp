@@ -1,5 +1,6 @@
 // Sorts so long that their merges are one loop.
 
+#include "backend/assembly.h"
 #include "backend/compile.h"
 #include "backend/emulate/emulate.h"
 #include "backend/interpret/interpret.h"
