@@ -210,6 +210,9 @@ void arrangeProducts(const Part &part) {
 
 /// The order in which the block stands, as groups.
 void askForOrder(llvm::BasicBlock &block) {
+  // The time that LLVM takes grows faster than the square of them: 102 take it a tenth of a second,
+  // 504 ten.
+  constexpr std::size_t kMostGroups = 192;
   struct Group {
     Kind kind;
     std::uint32_t count;
@@ -221,6 +224,7 @@ void askForOrder(llvm::BasicBlock &block) {
     if (groups.empty() || groups.back().kind != kind) groups.push_back({kind, 0});
     ++groups.back().count;
   }
+  if (groups.size() > kMostGroups) return;
   llvm::IRBuilder<> b(block.getTerminator());
   for (const Group &group : groups)
     b.CreateIntrinsic(llvm::Intrinsic::amdgcn_sched_group_barrier, {},

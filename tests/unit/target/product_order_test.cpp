@@ -149,6 +149,20 @@ TEST_CASE("products whose factors are computed by much arithmetic are left to LL
   CHECK(groupsWith(1030) == "");
 }
 
+TEST_CASE("an order of so many groups that LLVM takes seconds for it is not asked for") {
+  // Each product wants a read of its own.
+  const auto orderWith = [](int reads) {
+    std::string text = std::string(kMeeting) + products(0, 4, "x");
+    for (int i = 0; i < reads; ++i)
+      text += read("r" + std::to_string(i), 16 * i) + products(4 + i, 1, "r" + std::to_string(i));
+    return orderOf(text + read("y", 16) + product("last", "y", "p" + std::to_string(3 + reads)));
+  };
+  CHECK(orderWith(90).groups == orderWith(90).text.substr(1));
+  CHECK(orderWith(100).groups == "");
+  // They stand so for all that.
+  CHECK(orderWith(100).text.starts_with("BRPRPRPRP"));
+}
+
 TEST_CASE("a place that is made of a renewed number is a place") {
   const std::string renewed = "  %k = call i32 asm \"\", \"=v,0\"(i32 %i)\n"
                               "  %at = getelementptr i8, ptr addrspace(3) %s, i32 %k\n"
