@@ -220,15 +220,21 @@ std::optional<std::int64_t> spilledBy(GpuCode &code, const target::GpuTarget &ta
   return target.resourcesIn(code.assembly).spilledBytes;
 }
 
-/// The warps to try where so many spill: twice, or, where no block can have these, half, which then
-/// have more registers. 0: none are left.
-std::int32_t warpsBeside(std::int32_t warps, const ir::Kernel &kernel,
-                         const machine::Machine &machine) {
-  if (2 * warps <= passes::layouts::mostWarps(kernel, machine)) return 2 * warps;
-  const auto registers = [&](std::int32_t of) {
-    return machine::registersOfThread(machine, of * machine.warpSize);
+/// The warps to try, one behind the other, where a thread of so many spills: twice as many again
+/// and again, or, where no block can have these, half, if that gives it as many registers as it
+/// lacks.
+llvm::SmallVector<std::int32_t, 4> warpsBeside(std::int32_t warps, std::int64_t spilled,
+                                               const ir::Kernel &kernel,
+                                               const machine::Machine &machine) {
+  llvm::SmallVector<std::int32_t, 4> others;
+  const std::int32_t most = passes::layouts::mostWarps(kernel, machine);
+  for (std::int32_t more = 2 * warps; more <= most; more *= 2) others.push_back(more);
+  const auto bytes = [&](std::int32_t of) {
+    return 4 * machine::registersOfThread(machine, of * machine.warpSize);
   };
-  return warps > 1 && registers(warps / 2) > registers(warps) ? warps / 2 : 0;
+  if (others.empty() && warps > 1 && bytes(warps / 2) - bytes(warps) >= spilled)
+    others.push_back(warps / 2);
+  return others;
 }
 
 Spilling spillingOf(const ir::Kernel &laid, std::int64_t bytes) {
@@ -239,28 +245,31 @@ Spilling spillingOf(const ir::Kernel &laid, std::int64_t bytes) {
 
 /// Compiles again with other warps, as long as threads then spill less.
 void fitWarps(const Request &request, const ir::Kernel &given, ir::Kernel &kernel, GpuCode &code) {
-  auto spilled = spilledBy(code, request.target, request.times);
-  std::int32_t warps = kernel.threads().warps;
-  while (spilled.value_or(0) > 0) {
-    warps = warpsBeside(warps, given, request.target.machine());
-    if (warps == 0) return;
+  const auto first = spilledBy(code, request.target, request.times);
+  if (first.value_or(0) == 0) return;
+  const Spilling spilling = spillingOf(kernel, *first);
+  std::int64_t least = *first;
+  for (const std::int32_t warps :
+       warpsBeside(spilling.warps, *first, given, request.target.machine())) {
     ir::Kernel other = given.clone();
     ir::KernelAttrs asked = given.attributes();
     asked.warps = warps;
     other.setAttributes(asked);
     Diagnostics unheard; // Where these cannot be, those that spill are taken.
     auto made = compileOnce(request, other, unheard);
-    const auto less = made ? spilledBy(*made, request.target, request.times) : std::nullopt;
-    if (!less || *less >= *spilled) return;
+    const auto spilled = made ? spilledBy(*made, request.target, request.times) : std::nullopt;
+    if (!spilled || *spilled >= least) return;
     other.setAttributes(given.attributes());
     made->interface.asked = given.attributes();
     made->kernel = &kernel;
-    made->spilling = code.spilling.value_or(spillingOf(kernel, *spilled));
+    made->spilling = spilling;
     kernel = std::move(other);
     std::swap(code, *made);
-    spilled = less;
+    least = *spilled;
+    if (least == 0) return;
   }
 }
+
 } // namespace
 
 std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget &target,
