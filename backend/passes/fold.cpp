@@ -50,7 +50,8 @@ std::optional<size_t> maskOperand(const Op &op) {
 
 class Folder {
 public:
-  explicit Folder(Kernel &kernel) : kernel_(&kernel) {}
+  Folder(Kernel &kernel, const analysis::Assumptions &assumptions)
+      : kernel_(&kernel), assumptions_(assumptions) {}
 
   void fold(Block &block) {
     Ops ops = std::exchange(block.ops, {});
@@ -84,13 +85,21 @@ private:
 
   bool decidedValue(Block &block, const Op &op) {
     if (op.results.size() != 1 || op.operands.empty()) return false;
-    const auto bits = constantResult(*kernel_, op);
+    const auto bits =
+        isUnitStride(op) ? std::optional<std::uint64_t>(1) : constantResult(*kernel_, op);
     if (!bits) return false;
     auto constant = makeOp(*kernel_, OpKind::Constant, {}, kernel_->type(op.result()),
                            ConstantAttrs{*bits}, op.where);
     replaced_.replace(op.result(), constant->result());
     block.ops.push_back(std::move(constant));
     return true;
+  }
+
+  /// Whether each launch of the code has an element's neighbour along the axis beside it.
+  bool isUnitStride(const Op &op) const {
+    return op.kind == OpKind::ViewStride &&
+           op.attrs<AxisAttrs>().axis + 1 == kernel_->type(op.operand(0)).rank() &&
+           assumptions_.of(*kernel_, op.operand(0)).hasUnitStride;
   }
 
   bool decidedIf(Block &block, Op &op) {
@@ -137,11 +146,14 @@ private:
   }
 
   Kernel *kernel_;
+  const analysis::Assumptions &assumptions_;
   Replacements replaced_;
 };
 
 } // namespace
 
-void foldConstants(Kernel &kernel, const PassContext &) { Folder(kernel).fold(kernel.body()); }
+void foldConstants(Kernel &kernel, const PassContext &context) {
+  Folder(kernel, context.assumptions).fold(kernel.body());
+}
 
 } // namespace imbrex::passes

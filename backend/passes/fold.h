@@ -19,6 +19,8 @@ namespace imbrex::passes {
 ///   }
 ///   store %p, %2
 ///
+/// So is the stride of a view's last axis, where every launch of the code has 1.
+///
 /// A mask that is on everywhere goes from its load or store, and so do a break_if, an exit_if and
 /// an assert that never act.
 ///

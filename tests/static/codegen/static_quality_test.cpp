@@ -146,6 +146,28 @@ TEST_CASE("bytes that are staged in registers stay four to a register") {
 
 namespace {
 
+/// The first rows of a cache, as many as are in use.
+struct used_rows {
+  static constexpr const char *name = "used_rows";
+  void operator()(view<const f16, 2> cache, view<f16, 2> y, scalar<i32> used) const {
+    auto i = program_id(0);
+    y[box<32, 64>(i, 0)] = cache[box<32, 64>(i, 0).within(used, 64)] * 2;
+  }
+};
+
+} // namespace
+
+TEST_CASE("boxes whose rows end early are loaded as wide as whole ones") {
+  for (const std::string machine : {"sm_90a", "gfx942", "gfx1201"}) {
+    CAPTURE(machine);
+    const auto widths = bench::measure(trace(used_rows{}), targetOf(machine)).instructions.widths;
+    CHECK(widths.at(InstructionClass::GlobalLoad).size() == 1);
+    CHECK(widths.at(InstructionClass::GlobalLoad).contains(16));
+  }
+}
+
+namespace {
+
 void forWeights(const std::string &machine, const auto &check) {
   for (const bench::Product &product : bench::productsFor(*machine::findMachine(machine))) {
     if (product.kind != "weights") continue;
