@@ -1,5 +1,6 @@
 #include "backend/ir/layout_numbers.h"
 
+#include "backend/layout/layout_text.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace imbrex::ir {
@@ -18,6 +19,18 @@ std::vector<LayoutId> layoutsInOrder(const Kernel &kernel) {
     llvm::for_each(op.results, see);
   });
   return order;
+}
+
+std::string withLayoutNumbers(std::string text, const Kernel &kernel) {
+  // With the word in front, no layout is found in the end of another that has more inputs.
+  const std::string word = "layout ";
+  for (const auto &[number, layout] : llvm::enumerate(layoutsInOrder(kernel))) {
+    const std::string spelled = word + layout::toText(kernel.layout(layout)),
+                      numbered = word + "#" + std::to_string(number);
+    for (std::size_t at = 0; (at = text.find(spelled, at)) != std::string::npos;)
+      text.replace(at, spelled.size(), numbered);
+  }
+  return text;
 }
 
 } // namespace imbrex::ir

@@ -119,12 +119,18 @@ TEST_CASE("an option that has one value is not given two") {
 TEST_CASE("what opt explains is a comment, so that the output is still a kernel") {
   const Outcome explained = shell("imbrex opt scale.imx --target sm_90a --explain");
   CHECK(explained.output.starts_with(
-      "# a block is 1 warp of 32 lanes\n# #0 of [64], as 'view.load' at "
+      "# a block is 1 warp of 32 lanes\n# layout #0 for tiles of [64], as 'view.load' at "
       "scale.imx:4 asks: view.load, mul, view.store\n#   'view.load'"));
   const Outcome again = shell("imbrex opt scale.imx --target sm_90a --explain | "
                               "imbrex opt - --target sm_90a --passes assign-layouts");
   CHECK(again.status == 0);
   CHECK(again.output == shell("imbrex opt scale.imx --target sm_90a").output);
+}
+
+TEST_CASE("the layouts that opt explains are those of the kernel behind it") {
+  const Outcome explained = shell("imbrex opt product.imx --target sm_80 --explain");
+  CHECK(contains(explained.output, "# layout #2 for tiles of [64x64], as 'dot' at product.imx:13"));
+  CHECK(contains(explained.output, ", warps = [2, 2]] : f32[64x64] #2\n"));
 }
 
 TEST_CASE("accesses of one line that are alike, as a loop of C++ makes them, are explained once") {

@@ -1,4 +1,5 @@
 #include "backend/compile.h"
+#include "backend/ir/layout_numbers.h"
 #include "backend/ir/text.h"
 #include "backend/pipeline.h"
 #include "backend/spills.h"
@@ -92,7 +93,7 @@ int opt() {
   }
   const int code = conclude(ok, diagnostics);
   if (!ok) return code;
-  std::fputs(asComments("# ", explanation).c_str(), stdout);
+  std::fputs(asComments("# ", ir::withLayoutNumbers(explanation, *kernel)).c_str(), stdout);
   std::fputs(ir::print(*kernel, {.locations = withLocations}).c_str(), stdout);
   return code;
 }

@@ -1,6 +1,6 @@
 #include "backend/passes/layouts/explain_layouts.h"
 
-#include "backend/ir/layout_numbers.h"
+#include "backend/layout/layout_text.h"
 #include "backend/support/text.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -46,6 +46,10 @@ std::string_view wayOf(ConversionPath travel) {
   return "";
 }
 
+/// Without its number, which is not settled before the last pass: `ir::withLayoutNumbers` puts it
+/// in.
+std::string spelled(const LinearLayout &layout) { return "layout " + layout::toText(layout); }
+
 /// Each line once, in the order of their first, with how often it is there: an unrolled loop has
 /// one for every trip.
 std::string onceEach(llvm::ArrayRef<std::string> lines) {
@@ -60,9 +64,6 @@ std::string onceEach(llvm::ArrayRef<std::string> lines) {
 class Explainer {
 public:
   Explainer(const Kernel &kernel, const LayoutPlan &plan) : kernel_(kernel), plan_(plan) {
-    const auto order = layoutsInOrder(kernel);
-    numbers_.resize(kernel.layouts().size());
-    for (size_t i = 0; i < order.size(); ++i) numbers_[order[i].index()] = i;
     walk(kernel.body(), [&](const Op &op) {
       for (const ValueId operand : op.operands) users_.try_emplace(operand.index(), &op);
     });
@@ -80,15 +81,6 @@ public:
   }
 
 private:
-  std::string number(LayoutId layout) const {
-    return "#" + std::to_string(numbers_[layout.index()]);
-  }
-
-  std::string number(const LinearLayout &layout) const {
-    const auto *const found = llvm::find(kernel_.layouts(), layout);
-    return number(LayoutId(static_cast<std::uint32_t>(found - kernel_.layouts().begin())));
-  }
-
   /// A layout of the plan, the sites and accesses that have it, and who asked for it first.
   struct Group {
     const LinearLayout *layout;
@@ -120,7 +112,7 @@ private:
   }
 
   void explain(const Group &group) {
-    text_ += number(*group.layout) + " of [" + toString(*group.shape) + "], as ";
+    text_ += spelled(*group.layout) + " for tiles of [" + toString(*group.shape) + "], as ";
     text_ += group.by ? named(*group.by) + " asks" : "any tile of this shape";
     text_ += ": " + namesOf(group) + "\n";
     text_ += onceEach(llvm::map_to_vector(group.accesses, [&](const SiteAccess *access) {
@@ -163,11 +155,11 @@ private:
   }
 
   std::string conversionLine(const Op &op) const {
-    const LayoutId from = kernel_.layoutOf(op.operand(0)), to = kernel_.layoutOf(op.result());
     const Type &type = kernel_.type(op.result());
-    const LinearLayout &held = kernel_.layout(from), &wanted = kernel_.layout(to);
+    const LinearLayout &held = kernel_.layout(kernel_.layoutOf(op.operand(0))),
+                       &wanted = kernel_.layout(kernel_.layoutOf(op.result()));
     std::string line =
-        "conversion of " + toString(type) + " from " + number(from) + " to " + number(to);
+        "conversion of " + toString(type) + " from " + spelled(held) + " to " + spelled(wanted);
     if (op.where.known()) line += " behind " + toText(op.where);
     line += ", " + std::string(wayOf(conversionPath(held, wanted)));
     line += ", about " +
@@ -180,7 +172,6 @@ private:
 
   const Kernel &kernel_;
   const LayoutPlan &plan_;
-  std::vector<size_t> numbers_;                     // by layout
   llvm::DenseMap<std::uint32_t, const Op *> users_; // the first, by value number
   std::string text_;
 };

@@ -1,3 +1,4 @@
+#include "backend/ir/layout_numbers.h"
 #include "backend/ir/text.h"
 
 #include <doctest/doctest.h>
@@ -51,6 +52,25 @@ TEST_CASE("what is printed parses to what prints the same") {
 }
 )";
   CHECK(reprinted(text) == text);
+}
+
+TEST_CASE("a text about layouts gets the numbers of the kernel's text form, and others stay as "
+          "they are") {
+  Diagnostics diagnostics;
+  const auto kernel = parse(R"(kernel @k() stage scheduled lanes 2 warps 1 {
+  layout #7 = lane [[1]] of [2]
+  layout #3 = register [[1]] lane [[0]] of [2]
+  %0 = arange : i32[2] #3
+  %1 = arange : i32[2] #7
+})",
+                            "k.imx", diagnostics);
+  REQUIRE_MESSAGE(kernel, diagnostics.render());
+  CHECK(print(*kernel).find("layout #1 = lane [[1]] of [2]\n") != std::string::npos);
+  CHECK(
+      withLayoutNumbers("from layout lane [[1]] of [2] to layout register [[1]] lane [[0]] of [2], "
+                        "layout register [[0]] lane [[1]] of [2]: layout lane [[1]] of [2]",
+                        *kernel) ==
+      "from layout #1 to layout #0, layout register [[0]] lane [[1]] of [2]: layout #1");
 }
 
 TEST_CASE("locations print and parse") {

@@ -1,5 +1,6 @@
 #include "backend/analysis/slabs.h"
 #include "backend/ir/builder.h"
+#include "backend/ir/layout_numbers.h"
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/passes/cse.h"
@@ -32,7 +33,7 @@ std::string explained(const std::string &text) {
   context.explanation = &explanation;
   const Pass *pass = findPass("assign-layouts", diagnostics);
   REQUIRE(runPasses(kernel, *pass, context));
-  return explanation;
+  return withLayoutNumbers(std::move(explanation), kernel);
 }
 
 std::int64_t count(const Kernel &kernel, OpKind kind) {
@@ -59,14 +60,14 @@ TEST_CASE("an explanation says who asked, how wide accesses are and why, and wha
   store %6, %7
 }
 )") == R"(a block is 8 warps of 32 lanes
-#0 of [64x32], as 'view.load' at k.imx:3 asks: view.load
+layout #0 for tiles of [64x32], as 'view.load' at k.imx:3 asks: view.load
   'view.load' at k.imx:3 accesses 4 elements at once, 16 bytes: no access is wider; a warp touches 16 sectors
-#2 of [32x64], as 'view.store' at k.imx:6 asks: permute, add, view.store
+layout #2 for tiles of [32x64], as 'view.store' at k.imx:6 asks: permute, add, view.store
   'view.store' at k.imx:6 accesses 4 elements at once, 16 bytes: no access is wider; a warp touches 16 sectors
-#3 of [64], as 'load' at k.imx:10 asks: load, store
+layout #3 for tiles of [64], as 'load' at k.imx:10 asks: load, store
   'load' at k.imx:10 accesses 1 element at once, 4 bytes: no more is known of the first one's alignment; a warp touches 4 sectors
   'store' at k.imx:11 accesses 1 element at once, 4 bytes: no more is known of the first one's alignment; a warp touches 4 sectors
-conversion of f32[64x32] from #0 to #1 behind k.imx:3, through shared memory, about 92 instructions a thread: 'permute' at k.imx:4 wants it so
+conversion of f32[64x32] from layout #0 to layout #1 behind k.imx:3, through shared memory, about 92 instructions a thread: 'permute' at k.imx:4 wants it so
 )");
 }
 
