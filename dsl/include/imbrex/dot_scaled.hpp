@@ -78,4 +78,14 @@ auto dot_scaled(const A &a, const SA &scale_a, const B &b, const SB &scale_b,
   return dot_scaled(a, scale_a, b, scale_b, zero, where);
 }
 
+/// With a scale or both left out.
+template <operand A, class B, class... More>
+  requires(sizeof...(More) <= 1)
+detail::refused dot_scaled(const A &, const B &, const More &...) {
+  static_assert(detail::always_false<A>,
+                "imbrex: dot_scaled takes a scale behind each matrix: dot_scaled(a, scale_a, b, "
+                "scale_b), where no_scale stands for the scale of one that has none");
+  return {};
+}
+
 } // namespace imbrex
