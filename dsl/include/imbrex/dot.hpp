@@ -30,17 +30,47 @@ template <class T>
 inline constexpr bool is_f8 =
     narrow_element<T> && element_info<T>.bits == 8 && !std::same_as<T, e8m0>;
 
+template <class T>
+inline constexpr bool is_byte = std::same_as<T, i8> || std::same_as<T, u8>;
+
+template <class T>
+inline constexpr bool is_multiplied = is_byte<T> || float_element<T> || is_f8<T>;
+
+/// Of two types that no product has, says which of the factors is to be cast, and to what.
+template <class A, class B>
+constexpr void check_factors() {
+  constexpr bool known = is_multiplied<A> && is_multiplied<B>;
+  constexpr bool alike = !known || std::same_as<A, B> || (is_f8<A> && is_f8<B>);
+  constexpr bool same_width = sizeof(A) == sizeof(B);
+  static_assert(known,
+                "imbrex: dot works on i8, u8, f8, f16, bf16, f32 and f64; cast others, f4e2m1 "
+                "among them, which dot_scaled takes as it is");
+  static_assert(
+      alike || !(is_byte<A> && is_byte<B>),
+      "imbrex: dot(a, b) needs one element type on both sides; cast both i8 and u8 to f16, "
+      "which is exact, or one to the other's type if its values fit");
+  static_assert(alike || is_byte<A> == is_byte<B> || is_f8<A> || is_f8<B>,
+                "imbrex: dot(a, b) needs one element type on both sides; cast the i8 or u8 to the "
+                "other's type, which is exact: cast<f16>(a) where b is of f16");
+  static_assert(
+      alike || is_byte<A> == is_byte<B> || !(is_f8<A> || is_f8<B>),
+      "imbrex: dot(a, b) needs one element type on both sides; cast both the integers and "
+      "the f8 to f16, which is exact");
+  static_assert(
+      alike || is_byte<A> || is_byte<B> || same_width,
+      "imbrex: dot(a, b) needs one element type on both sides (f8 types may mix); cast the "
+      "narrower to the wider's type, which is exact, or the wider, which rounds it");
+  static_assert(
+      alike || is_byte<A> || is_byte<B> || !same_width,
+      "imbrex: dot(a, b) needs one element type on both sides; cast the f16 or the bf16 to "
+      "the other's type, which rounds it, or both to f32, which is exact");
+}
+
 /// The element of a product's sums.
 template <class A, class B>
 constexpr auto dot_sum() {
-  constexpr bool bytes = std::same_as<A, i8> || std::same_as<A, u8>;
-  constexpr bool supported = bytes || float_element<A> || is_f8<A>;
-  static_assert(
-      std::same_as<A, B> || (is_f8<A> && is_f8<B>),
-      "imbrex: dot(a, b) needs one element type on both sides (f8 types may mix); cast one");
-  static_assert(supported || !std::same_as<A, B>,
-                "imbrex: dot works on i8, u8, f8, f16, bf16, f32 and f64");
-  if constexpr (bytes)
+  check_factors<A, B>();
+  if constexpr (is_byte<A>)
     return std::type_identity<i32>{};
   else if constexpr (std::same_as<A, f64>)
     return std::type_identity<f64>{};
