@@ -1,4 +1,5 @@
 #include "backend/passes/units/choose_units.h"
+#include "llvm/ADT/StringExtras.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
@@ -81,9 +82,51 @@ TEST_CASE("an explanation names a product's instruction, its price, and the next
   CHECK(explained({"f8e5m2[64x32]", "f8e5m2[32x64]", "f32[64x64]"}, "gfx1100") ==
         "amdgcn.wmma.f32.16x16x16.f16, 16 x 16 x 16, by warps [2, 2]: 8 a warp, 256 cycles of a "
         "unit\n"
+        "  a and b are cast from f8e5m2 to f16, exactly\n"
         "  next best: amdgcn.wmma.f32.16x16x16.bf16, 8 a warp, 256 cycles of a unit: operands as "
         "bf16 take more to make than as f16\n"
         "registers of a thread for products: 168 of 256 by 4 warps\n");
+}
+
+/// The lines on what becomes of operands.
+std::string castsIn(const std::string &text) {
+  std::string lines;
+  for (const llvm::StringRef line : llvm::split(text, '\n'))
+    if (line.contains(" cast from ") || line.contains(" by scales"))
+      lines += line.trim().str() + ";";
+  return lines;
+}
+
+TEST_CASE("an explanation says which operands are cast for the unit") {
+  const auto casts = [](const std::string &a, const std::string &b, const std::string &machine) {
+    return castsIn(explained({a + "[64x64]", b + "[64x64]", "f32[64x64]"}, machine));
+  };
+  CHECK(casts("f8e4m3fn", "f8e5m2", "sm_89") == "");
+  CHECK(casts("f8e4m3fn", "f8e5m2", "sm_80") ==
+        "a is cast from f8e4m3fn to f16, exactly;b is cast from f8e5m2 to f16, exactly;");
+  CHECK(casts("f8e4m3fnuz", "f8e4m3fnuz", "gfx942") == "");
+  CHECK(casts("f8e4m3fn", "f8e4m3fn", "gfx942") ==
+        "a and b are cast from f8e4m3fn to f16, exactly;");
+  CHECK(casts("f16", "f16", "sm_80") == "");
+}
+
+TEST_CASE("an explanation says which operands of a scaled product are multiplied by scales") {
+  const auto scaled = [](const std::string &machine) {
+    return castsIn(explained(testing::parsedKernel(R"(
+kernel @k(%a: view<const f8e5m2, 2>, %b: view<const f8e4m3fn, 2>, %t: view<const e8m0, 2>) stage tiles {
+  %0 = constant 0 : i64
+  %z = constant 0.0 : f32[64x64]
+  %x = view.load %a, %0, %0 : f8e5m2[64x64]
+  %y = view.load %b, %0, %0 : f8e4m3fn[64x64]
+  %u = view.load %t, %0, %0 : e8m0[64x2]
+  %s = dot_scaled %x, %y, %z, %u [scale_b = false] : f32[64x64]
+}
+)"),
+                             machine));
+  };
+  CHECK(scaled("gfx950") == "");
+  CHECK(scaled("sm_80") ==
+        "a is multiplied by scales, as bf16;b is cast from f8e4m3fn to bf16, exactly;");
 }
 
 TEST_CASE("an explanation has no other instruction where a machine has none") {
@@ -106,6 +149,7 @@ TEST_CASE("an explanation says why a better instruction is refused") {
   CHECK(explained({"f8e5m2[64x32]", "f8e5m2[32x64]", "f32[64x64]"}, "gfx90a") ==
         "amdgcn.mfma.f32.32x32x8bf16.1k, 32 x 32 x 8, by warps [2, 2]: 4 a warp, 256 cycles of a "
         "unit\n"
+        "  a and b are cast from f8e5m2 to bf16, exactly\n"
         "  next best: amdgcn.mfma.f32.16x16x16bf16.1k, 8 a warp, 256 cycles of a unit: as many "
         "cycles, in more instructions\n"
         "  refused: amdgcn.mfma.f32.32x32x8f16, 4 a warp, 256 cycles of a unit: it flushes "

@@ -16,8 +16,9 @@ std::string nameOf(const Op &op) {
 
 class Explainer {
 public:
-  Explainer(const Product &product, const machine::Machine &machine, std::int32_t warps)
-      : product_(product), machine_(machine), warps_(warps) {}
+  Explainer(const Kernel &kernel, const Product &product, const machine::Machine &machine,
+            std::int32_t warps)
+      : kernel_(kernel), product_(product), machine_(machine), warps_(warps) {}
 
   std::string operator()() const {
     const Candidate &taken = product_.choice();
@@ -26,6 +27,7 @@ public:
     std::string text = llvm::formatv("{0}: {1}, {2} x {3} x {4}, by warps [{5}]: {6}{7}\n",
                                      nameOf(*product_.op), unit.intrinsic, unit.m, unit.n, unit.k,
                                      joined(attrs.warps), cyclesOf(taken), paddingOf(taken));
+    text += castsOf(taken);
     if (product_.candidates.size() == 1)
       text += llvm::formatv("  {0} has no other instruction for these elements\n", machine_.name);
     if (const Candidate *next = bestOther(false)) text += "  next best: " + whyNot(*next);
@@ -41,6 +43,26 @@ private:
           (!best || isBetter(candidate, *best)))
         best = &candidate;
     return best;
+  }
+
+  /// A line for both operands, or for one of them, that the unit does not take as they are.
+  std::string castsOf(const Candidate &candidate) const {
+    const std::string a = castOf(0, candidate.elements.a, candidate),
+                      b = castOf(1, candidate.elements.b, candidate);
+    const auto line = [](const std::string &who, const std::string &cast) {
+      return cast.empty() ? "" : "  " + who + " " + cast + "\n";
+    };
+    return a == b ? line("a and b are", a) : line("a is", a) + line("b is", b);
+  }
+
+  std::string castOf(std::size_t operand, ElementKind taken, const Candidate &candidate) const {
+    if (candidate.elements.scale.k != 0) return {}; // the unit multiplies by the scales
+    const std::string name(nameAs(taken, candidate));
+    if (product_.op->kind == OpKind::DotScaled && scaleOf(*product_.op, operand))
+      return "multiplied by scales, as " + name;
+    const ElementKind own = elementOf(kernel_, *product_.op, operand);
+    if (own == taken) return {};
+    return "cast from " + std::string(info(own).name) + " to " + name + ", exactly";
   }
 
   std::string cyclesOf(const Candidate &candidate) const {
@@ -80,9 +102,13 @@ private:
     return {};
   }
 
+  static std::string_view nameAs(ElementKind element, const Candidate &candidate) {
+    return candidate.elements.precision == Precision::Tf32 ? "tf32" : info(element).name;
+  }
+
   std::string elementsOf(const Candidate &candidate) const {
-    if (candidate.elements.precision == Precision::Tf32) return "tf32";
-    const std::string_view a = info(candidate.elements.a).name, b = info(candidate.elements.b).name;
+    const std::string_view a = nameAs(candidate.elements.a, candidate),
+                           b = nameAs(candidate.elements.b, candidate);
     return std::string(a) + (a == b ? "" : " and " + std::string(b));
   }
 
@@ -116,6 +142,7 @@ private:
     return ", as " + counted(warps_, "warp") + " share " + counted(pieces, "piece");
   }
 
+  const Kernel &kernel_;
   const Product &product_;
   const machine::Machine &machine_;
   std::int32_t warps_;
@@ -154,7 +181,8 @@ std::string wantedIn(const WarpTrial &trial) {
 std::string explainUnits(const Kernel &kernel, llvm::ArrayRef<Product> products,
                          const WarpChoice &choice, const machine::Machine &machine) {
   std::string text;
-  for (const Product &product : products) text += Explainer(product, machine, choice.warps)();
+  for (const Product &product : products)
+    text += Explainer(kernel, product, machine, choice.warps)();
   text += "registers of a thread for products: " +
           wantedIn(trialOf(kernel, products, machine, choice.warps));
   if (kernel.attributes().warps > 0) text += ", as is asked";

@@ -8,8 +8,9 @@
 namespace imbrex::passes::units {
 
 /// What a kernel's products are made by, once warps share them, and at what price; for each what
-/// would be next, of those that lost and of those that are refused, and why not. All of it is what
-/// the choice has compared.
+/// its operands are cast to, if the unit does not take them as they are, and what would be next, of
+/// those that lost and of those that are refused, and why not. All of it is what the choice has
+/// compared.
 ///
 ///   'dot' at gemm.cpp:12: nvvm.mma.m16n8k16.row.col.bf16, 16 x 8 x 16, by warps [2, 2]: 64 a
 ///   warp, 512 cycles of a unit
