@@ -1,10 +1,12 @@
 // Which matrix instructions products come to: on each machine all that it has, but for those that
-// docs/matrix-units.md lists with the reason, whose table is made of the one here.
+// docs/matrix-units.md lists with the reason. Its tables of these, and of what elements products
+// are multiplied as, are made here.
 
 #include "backend/analysis/matrix_product.h"
 #include "backend/ir/text.h"
 #include "backend/ir/verify.h"
 #include "backend/passes/units/choose_units.h"
+#include "backend/pipeline.h"
 #include "backend/support/environment.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -125,9 +127,10 @@ std::string textOf(const Asked &of, const TileExtents &tile) {
   load("c", of.sums, text.extents(tile.m, tile.n));
   scaleBy("sa", of.scaleA, tile.m);
   scaleBy("sb", of.scaleB, tile.n);
-  return "kernel @k(" + parameters + ") stage tiles {\n%0 = constant 0 : i64\n" + loads +
+  return "kernel @k(" + parameters + ", %vd: view<" + of.sums +
+         ", 2>) stage tiles {\n%0 = constant 0 : i64\n" + loads +
          "%d = " + (of.isScaled ? "dot_scaled " : "dot ") + operands + of.attributes + " : " +
-         of.sums + text.extents(tile.m, tile.n) + "\n}\n";
+         of.sums + text.extents(tile.m, tile.n) + "\nview.store %vd, %d, %0, %0\n}\n";
 }
 
 /// Nothing where the language has no such product.
@@ -217,15 +220,72 @@ std::string reasonTable() {
          row("all of these", std::to_string(untaken) + " of " + std::to_string(all.size()), "");
 }
 
-/// The page with its table made anew.
-std::string refreshed(std::string page) {
-  constexpr std::string_view kMark = "<!-- made of tests/codegen/untaken_rows_test.cpp -->\n",
-                             kEnd = "<!-- end -->";
-  const std::size_t begin = page.find(kMark), end = page.find(kEnd);
+/// Products of one element type, and what `precision` they have.
+struct Factor {
+  std::string element;
+  std::string precision = {};
+  std::string sums = "f32";
+
+  std::string heading() const { return precision.empty() ? element : element + ", " + precision; }
+};
+
+const std::vector<Factor> &allFactors() {
+  static const std::vector<Factor> all{{"f64", "", "f64"}, {"f32"},       {"f32", "tf32"},
+                                       {"bf16"},           {"f16"},       {"i8", "", "i32"},
+                                       {"u8", "", "i32"},  {"f8e4m3fn"},  {"f8e5m2"},
+                                       {"f8e4m3fnuz"},     {"f8e5m2fnuz"}};
+  return all;
+}
+
+/// `unit` of one that takes them as they are, else as what it has them.
+std::string multipliedAs(const Factor &factor, const machine::Machine &machine) {
+  auto kernel = kernelOf(
+      {.a = factor.element,
+       .b = factor.element,
+       .sums = factor.sums,
+       .attributes = factor.precision.empty() ? "" : " [precision = " + factor.precision + "]"},
+      {64, 64, 64});
+  REQUIRE(kernel);
+  Diagnostics diagnostics;
+  passes::PassContext context(diagnostics, machine);
+  REQUIRE(runPasses(*kernel, gpuPipeline(), context, "choose-units"));
+  std::string name = "–";
+  ir::walk(kernel->body(), [&](const ir::Op &op) {
+    if (!ir::isProduct(op)) return;
+    if (const MmaInstruction *unit = analysis::unitOf(*kernel, op, machine))
+      name = machine::nameOf(unit->a);
+  });
+  return name == (factor.precision.empty() ? factor.element : factor.precision) ? "unit" : name;
+}
+
+/// A row for all machines that have the same.
+std::string elementTable() {
+  std::string heading = "| |", rule = "|---|";
+  for (const Factor &factor : allFactors())
+    heading += " " + factor.heading() + " |", rule += "---|";
+  std::vector<std::pair<std::string, std::string>> rows; // cells, and the machines that have them
+  for (const machine::Machine &machine : machine::allMachines()) {
+    if (machine.family == machine::Family::Cpu) continue;
+    std::string cells;
+    for (const Factor &factor : allFactors()) cells += " " + multipliedAs(factor, machine) + " |";
+    const auto same = llvm::find_if(rows, [&](const auto &row) { return row.first == cells; });
+    if (same == rows.end())
+      rows.emplace_back(cells, machine.name);
+    else
+      same->second += ", " + std::string(machine.name);
+  }
+  std::string text = heading + "\n" + rule + "\n";
+  for (const auto &[cells, names] : rows) text += "| " + names + " |" + cells + "\n";
+  return text;
+}
+
+std::string withPart(std::string page, const std::string &mark, const std::string &part) {
+  const std::string line = "<!-- made of tests/codegen/untaken_rows_test.cpp: " + mark + " -->\n";
+  const std::size_t begin = page.find(line), end = page.find("<!-- end -->", begin);
   REQUIRE(begin != std::string::npos);
   REQUIRE(end != std::string::npos);
-  const std::size_t from = begin + kMark.size();
-  return page.replace(from, end - from, "\n" + reasonTable() + "\n");
+  const std::size_t from = begin + line.size();
+  return page.replace(from, end - from, "\n" + part + "\n");
 }
 
 } // namespace
@@ -243,9 +303,11 @@ TEST_CASE("products come to every row of a machine but those that there is a rea
     }
 }
 
-TEST_CASE("docs/matrix-units.md lists the rows that no product comes to") {
+TEST_CASE("docs/matrix-units.md says what elements are multiplied as, and lists untaken rows") {
   const char *path = "../../docs/matrix-units.md";
-  const std::string page = readFile(path), wanted = refreshed(page);
+  const std::string page = readFile(path),
+                    wanted =
+                        withPart(withPart(page, "elements", elementTable()), "rows", reasonTable());
   if (environment().updateGolden)
     std::ofstream(path, std::ios::binary) << wanted;
   else
