@@ -161,6 +161,13 @@ TEST_CASE("what docs/matrix-units.md shows of a product is what opt explains") {
   CHECK(contains(shell("cat ../../docs/matrix-units.md").output, explained.output));
 }
 
+TEST_CASE("what docs/imbrex-command.md shows of an explanation is what opt says") {
+  const Outcome explained =
+      shell("imbrex opt product.imx --target sm_80 --explain | sed -n 's/^#/    #/p'");
+  CHECK(contains(explained.output, "    # on sm_80 "));
+  CHECK(contains(shell("cat ../../docs/imbrex-command.md").output, explained.output));
+}
+
 TEST_CASE("opt has nothing to explain without a GPU, and says so") {
   for (const std::string line : {"imbrex opt scale.imx --explain",
                                  "imbrex opt scale.imx --target host --passes dce --explain"}) {
