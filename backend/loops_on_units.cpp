@@ -18,42 +18,47 @@ using namespace ir;
 using passes::pipeline::KernelSchedule;
 using passes::pipeline::workOf;
 
+/// Calls `see` with each product on units, and the innermost loop around it, null where there is
+/// none.
+void forEachProduct(const Block &body, const Op *loop,
+                    llvm::function_ref<void(const Op &, const Op *)> see) {
+  for (const auto &op : body.ops) {
+    if (isProduct(*op) && isOnUnit(*op)) see(*op, loop);
+    for (const Block &region : op->regions)
+      forEachProduct(region, passes::isLoop(*op) ? op.get() : loop, see);
+  }
+}
+
+void add(ProductsOnUnits &all, const Kernel &kernel, const Op &dot,
+         const machine::Machine &machine) {
+  const machine::MmaInstruction &unit = *analysis::unitOf(kernel, dot, machine);
+  const std::int64_t count = passes::pipeline::matrixInstructionsOf(kernel, dot, machine);
+  const auto same = llvm::find_if(all.products, [&](const ProductsOnUnits::Product &product) {
+    return product.instruction == unit.intrinsic;
+  });
+  if (same == all.products.end())
+    all.products.push_back({unit.intrinsic, count});
+  else
+    same->count += count;
+  all.unitCycles += workOf(kernel, dot, machine).units;
+  all.areKnown &= machine::unitCycles(machine, unit).isKnown;
+}
+
 class LoopFinder {
 public:
   LoopFinder(const Kernel &kernel, const machine::Machine &machine, std::int32_t blocks)
       : kernel_(kernel), machine_(machine), blocks_(blocks) {}
 
   std::vector<LoopOnUnits> run() {
-    find(kernel_.body(), nullptr);
+    forEachProduct(kernel_.body(), nullptr, [&](const Op &dot, const Op *loop) {
+      if (loop) add(at(*loop), kernel_, dot, machine_);
+    });
     std::vector<LoopOnUnits> loops;
     for (auto &[op, loop] : found_) loops.push_back(std::move(loop));
     return loops;
   }
 
 private:
-  void find(const Block &body, const Op *loop) {
-    for (const auto &op : body.ops) {
-      if (loop && isProduct(*op)) add(*op, *loop);
-      for (const Block &region : op->regions) find(region, passes::isLoop(*op) ? op.get() : loop);
-    }
-  }
-
-  void add(const Op &dot, const Op &of) {
-    const machine::MmaInstruction *unit = analysis::unitOf(kernel_, dot, machine_);
-    if (!unit) return;
-    LoopOnUnits &loop = at(of);
-    const auto product = llvm::find_if(loop.products, [&](const LoopOnUnits::Product &other) {
-      return other.instruction == unit->intrinsic;
-    });
-    const std::int64_t count = passes::pipeline::matrixInstructionsOf(kernel_, dot, machine_);
-    if (product == loop.products.end())
-      loop.products.push_back({unit->intrinsic, count});
-    else
-      product->count += count;
-    loop.unitCycles += workOf(kernel_, dot, machine_).units;
-    loop.areKnown &= machine::unitCycles(machine_, *unit).isKnown;
-  }
-
   static bool hasLoop(const Op &op) {
     bool found = false;
     for (const Block &region : op.regions)
@@ -64,9 +69,11 @@ private:
   LoopOnUnits &at(const Op &op) {
     const auto found = llvm::find_if(found_, [&](const auto &loop) { return loop.first == &op; });
     if (found != found_.end()) return found->second;
-    found_.emplace_back(&op, LoopOnUnits{.where = op.where, .hasLoops = hasLoop(op)});
-    timeLoop(op, found_.back().second);
-    return found_.back().second;
+    LoopOnUnits loop;
+    loop.where = op.where;
+    loop.hasLoops = hasLoop(op);
+    timeLoop(op, loop);
+    return found_.emplace_back(&op, std::move(loop)).second;
   }
 
   void timeLoop(const Op &op, LoopOnUnits &loop) {
@@ -138,6 +145,18 @@ double LoopOnUnits::share() const {
 std::vector<LoopOnUnits> loopsOnUnits(const Kernel &kernel, const machine::Machine &machine,
                                       std::int32_t blocksPerCore) {
   return LoopFinder(kernel, machine, blocksPerCore).run();
+}
+
+ProductsOnUnits productsOutsideLoops(const Kernel &kernel, const machine::Machine &machine) {
+  std::vector<Location> inLoops;
+  forEachProduct(kernel.body(), nullptr, [&](const Op &dot, const Op *loop) {
+    if (loop) inLoops.push_back(dot.where);
+  });
+  ProductsOnUnits outside;
+  forEachProduct(kernel.body(), nullptr, [&](const Op &dot, const Op *loop) {
+    if (!loop && !llvm::is_contained(inLoops, dot.where)) add(outside, kernel, dot, machine);
+  });
+  return outside;
 }
 
 } // namespace imbrex

@@ -66,17 +66,21 @@ std::string spilledAt(const Report &report) {
 // --- loops on matrix units ---
 
 /// "64 x nvvm.mma.m16n8k16.row.col.bf16"
-std::string productsOf(const LoopOnUnits &loop) {
+std::string productsOf(const ProductsOnUnits &of) {
   std::string text;
-  for (const LoopOnUnits::Product &product : loop.products)
+  for (const ProductsOnUnits::Product &product : of.products)
     text +=
         llvm::formatv("{0}{1} x {2}", text.empty() ? "" : ", ", product.count, product.instruction);
   return text;
 }
 
+std::string_view guessOf(const ProductsOnUnits &of) {
+  return of.areKnown ? "" : ", which no document says and is a guess";
+}
+
 /// "512 of 640 cycles of a trip, 80 %; limited by role block"
 std::string busyIn(const LoopOnUnits &loop) {
-  const std::string guess = loop.areKnown ? "" : ", which no document says and is a guess";
+  const std::string_view guess = guessOf(loop);
   if (!loop.cyclesPerTrip) return llvm::formatv("{0} cycles of a trip{1}", loop.unitCycles, guess);
   const std::string inner =
       loop.hasLoops ? " with " + std::to_string(LoopOnUnits::kInnerTrips) + " of each in it" : "";
@@ -96,6 +100,13 @@ void loopsAsText(llvm::raw_ostream &out, const Report &report) {
       out << llvm::formatv("    {0,-18}{1:f0} %\n", "by " + counted(blocks, "block"),
                            100 * *loop.shareOfCore);
   }
+}
+
+void outsideLoopsAsText(llvm::raw_ostream &out, const ProductsOnUnits &outside) {
+  if (outside.products.empty()) return;
+  row(out, "matrix units", "outside of loops");
+  out << llvm::formatv("    {0,-18}{1}\n", "a warp", productsOf(outside));
+  out << llvm::formatv("    {0,-18}{1} cycles{2}\n", "busy", outside.unitCycles, guessOf(outside));
 }
 
 llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
@@ -124,19 +135,21 @@ llvm::json::Value fittedAsJson(const Report &report) {
   return of;
 }
 
+llvm::json::Object productsAsJson(const ProductsOnUnits &of) {
+  llvm::json::Object products;
+  for (const ProductsOnUnits::Product &product : of.products)
+    products[ref(product.instruction)] = product.count;
+  return llvm::json::Object{{"matrix_instructions", std::move(products)},
+                            {"unit_cycles", of.unitCycles},
+                            {"are_unit_cycles_known", of.areKnown}};
+}
+
 llvm::json::Array loopsAsJson(const Report &report) {
   llvm::json::Array loops;
   for (const LoopOnUnits &loop : report.loops) {
-    llvm::json::Object products;
-    for (const LoopOnUnits::Product &product : loop.products)
-      products[ref(product.instruction)] = product.count;
-    llvm::json::Object of{{"at", imbrex::toText(loop.where)},
-                          {"matrix_instructions", std::move(products)},
-                          {"unit_cycles", loop.unitCycles},
-                          {"are_unit_cycles_known", loop.areKnown},
-                          {"cycles", nullptr},
-                          {"unit_share", nullptr},
-                          {"unit_share_of_core", nullptr}};
+    llvm::json::Object of = productsAsJson(loop);
+    of["at"] = imbrex::toText(loop.where);
+    for (const char *untold : {"cycles", "unit_share", "unit_share_of_core"}) of[untold] = nullptr;
     if (loop.cyclesPerTrip) {
       of["cycles"] = *loop.cyclesPerTrip;
       of["limit"] = loop.limit;
@@ -161,6 +174,7 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
                 .occupancy = {},
                 .instructions = target.instructions(*assembly),
                 .loops = {},
+                .outsideLoops = {},
                 .assemblyBytes = static_cast<std::int64_t>(assembly->size()),
                 .instead = code.spilling};
   const auto object = makeObject(*assembly, target, times);
@@ -177,6 +191,7 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
     report.resources.sharedMemoryBytes = report.interface.bytesAtLaunch;
   if (object) report.occupancy = machine::occupancyOf(*report.machine, demandOf(report));
   report.loops = loopsOnUnits(*code.kernel, target.machine(), report.occupancy.blocksPerCore);
+  report.outsideLoops = productsOutsideLoops(*code.kernel, target.machine());
   return report;
 }
 
@@ -202,6 +217,7 @@ std::string toText(const Report &report) {
           (report.interface.bytesAtLaunch > 0 ? ", which the launch must ask for" : ""));
   ofImage("occupancy", occupancyAsText(report));
   loopsAsText(out, report);
+  outsideLoopsAsText(out, report.outsideLoops);
   row(out, "instructions", report.instructions.total());
   for (std::size_t i = 0; i < target::kInstructionClasses.size(); ++i) {
     const auto kind = static_cast<InstructionClass>(i);
@@ -242,6 +258,7 @@ std::string toJson(const Report &report) {
       {"arguments", argumentsAsJson(report.interface)},
       {"assumptions", assumptionsAsJson(report.assumptions, report.requirements, report.interface)},
       {"loops_on_matrix_units", loopsAsJson(report)},
+      {"matrix_units_outside_loops", productsAsJson(report.outsideLoops)},
       {"instructions", report.instructions.total()},
       {"instruction_mix", instructionsAsJson(report.instructions)},
       {"assembly_bytes", report.assemblyBytes},

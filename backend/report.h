@@ -23,6 +23,7 @@ struct Report {
   machine::Occupancy occupancy;
   target::InstructionMix instructions;
   std::vector<LoopOnUnits> loops; ///< Those that multiply on matrix units.
+  ProductsOnUnits outsideLoops;   ///< What is multiplied on them elsewhere.
   std::int64_t assemblyBytes = 0;
   std::int64_t imageBytes = 0;
   /// Set where no assembler is found. The registers, spills, stack, occupancy and the image's bytes

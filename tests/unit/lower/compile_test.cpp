@@ -278,6 +278,51 @@ kernel @k(%a: view<const f16, 2>, %b: view<const f16, 2>, %c: view<f32, 2>) stag
   }
 }
 
+TEST_CASE(
+    "a report says what matrix units do outside of loops, but not what a loop leaves behind it") {
+  const machine::Machine &machine = *machine::findMachine("sm_80");
+  if (target::findGpuTarget(machine) == nullptr) return;
+  const auto reported = [&](const std::string &loop) {
+    ir::Kernel kernel = parsedKernel(R"(
+kernel @k(%a: view<const f16, 2>, %c: view<f32, 2>, %n: i32) stage tiles {
+  %0 = constant 0 : i32
+  %1 = constant 1 : i32
+  %z = constant 0.0 : f32[64x64]
+  %x = view.load %a, %0, %0 : f16[64x64]
+  %s = dot %x, %x, %z : f32[64x64]
+  view.store %c, %s, %0, %0
+)" + loop + "}\n");
+    Diagnostics diagnostics;
+    const auto code = compileForGpu(kernel, target::gpuTarget(machine),
+                                    analysis::usualAssumptions(kernel), diagnostics);
+    REQUIRE_MESSAGE(code, diagnostics.render());
+    auto report = reportOf(*code, target::gpuTarget(machine));
+    REQUIRE(report);
+    return *report;
+  };
+  const std::string kOutside = "  matrix units        outside of loops\n"
+                               "    a warp            32 x nvvm.mma.m16n8k16.row.col.f32.f32\n"
+                               "    busy              256 cycles\n";
+  const Report alone = reported("");
+  CHECK(alone.loops.empty());
+  CHECK_MESSAGE(toText(alone).find(kOutside) != std::string::npos, toText(alone));
+  CHECK(toJson(alone).find(
+            R"("matrix_units_outside_loops":{"are_unit_cycles_known":true,"matrix_instructions":)"
+            R"({"nvvm.mma.m16n8k16.row.col.f32.f32":32},"unit_cycles":256})") != std::string::npos);
+  const Report beside = reported(R"(
+  %t = for %0, %n, %1, %z [pipelined = 3] (%k: i32, %sum: f32[64x64]) {
+    %u = view.load %a, %0, %k : f16[64x64]
+    %v = view.load %a, %k, %0 : f16[64x64]
+    %d = dot %u, %v, %sum : f32[64x64]
+    yield %d
+  } : f32[64x64]
+  view.store %c, %t, %1, %0
+)");
+  REQUIRE(beside.loops.size() == 1);
+  CHECK(beside.loops[0].products[0].count == 32);
+  CHECK_MESSAGE(toText(beside).find(kOutside) != std::string::npos, toText(beside));
+}
+
 TEST_CASE("a warp's share of a product is what its code issues, whatever the extents") {
   for (const machine::Machine *machine : oneOfEachFamily())
     for (const auto &[m, n] : {std::pair{96, 80}, {48, 40}, {64, 64}, {24, 128}}) {
