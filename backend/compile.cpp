@@ -282,6 +282,7 @@ std::optional<GpuCode> compileForGpu(ir::Kernel &kernel, const target::GpuTarget
   if (code && isCrowded(kernel, target.machine())) fitWarps(request, given, kernel, *code);
   return code;
 }
+
 std::optional<Spilling> settleWarps(ir::Kernel &kernel, const machine::Machine &machine,
                                     const analysis::Assumptions &assumptions) {
   const target::GpuTarget *target = target::findGpuTarget(machine);
