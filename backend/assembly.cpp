@@ -37,7 +37,7 @@ Result<void> generate(Assembling &of) {
   auto text = of.target.assembly(*of.module);
   if (!text && text.error().kind == Diag::RegistersRanOut)
     return fail(Diag::RegistersRanOut, of.code.interface.where, of.code.interface.name,
-                of.machine(), moreRegisters(of.code.interface, of.target));
+                of.machine(), moreRegisters(of.code, of.target.machine()));
   if (!text) return text.failure();
   of.text = *std::move(text);
   return {};

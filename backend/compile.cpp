@@ -204,7 +204,7 @@ bool choosesWarps(const ir::Kernel &kernel, const target::GpuTarget &target) {
 bool isCrowded(const ir::Kernel &laid, const machine::Machine &machine) {
   const std::int32_t asked = laid.attributes().registers,
                      most = machine::registersOfThread(machine, laid.threads().count());
-  return 4 * analysis::registersOfFullestOp(laid) >= (asked > 0 ? std::min(asked, most) : most);
+  return 2 * analysis::registersAtFullest(laid) >= (asked > 0 ? std::min(asked, most) : most);
 }
 
 /// Of code for which no assembly can be made without more registers.
@@ -248,6 +248,7 @@ void fitWarps(const Request &request, const ir::Kernel &given, ir::Kernel &kerne
   const auto first = spilledBy(code, request.target, request.times);
   if (first.value_or(0) == 0) return;
   const Spilling spilling = spillingOf(kernel, *first);
+  code.triedOthers = true;
   std::int64_t least = *first;
   for (const std::int32_t warps :
        warpsBeside(spilling.warps, *first, given, request.target.machine())) {
@@ -262,6 +263,7 @@ void fitWarps(const Request &request, const ir::Kernel &given, ir::Kernel &kerne
     other.setAttributes(given.attributes());
     made->interface.asked = given.attributes();
     made->kernel = &kernel;
+    made->triedOthers = true;
     made->spilling = spilling;
     kernel = std::move(other);
     std::swap(code, *made);

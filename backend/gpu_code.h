@@ -32,6 +32,7 @@ struct GpuCode {
   RingOrder rings;                                 ///< What was proven of its rings, if it has any.
   const ir::Kernel *kernel = nullptr;              ///< That it was made of, laid out on threads.
   std::string assembly = {};             ///< Where it was made to see what spills; else empty.
+  bool triedOthers = false;              ///< If its blocks' warps spilled, others were tried.
   std::optional<Spilling> spilling = {}; ///< If its blocks have other warps than passes choose.
 
   /// What assembly is made from, and the emulator runs: shared memory is as the launch gives it.

@@ -182,7 +182,7 @@ Result<Report> reportOf(const GpuCode &code, const target::GpuTarget &target, St
   if (object) {
     report.resources = target.resources(*object);
     report.imageBytes = static_cast<std::int64_t>(object->image.size());
-    report.spills = spillsOf(code.interface, target, *assembly, *object);
+    report.spills = spillsOf(code, target, *assembly, *object);
   } else {
     report.resources.sharedMemoryBytes = code.interface.sharedMemoryBytes;
     report.noImage = object.error();

@@ -6,9 +6,9 @@
 #include "llvm/Support/FormatVariadic.h"
 
 namespace imbrex {
-std::string moreRegisters(const lower::KernelInterface &interface, const target::GpuTarget &target,
+std::string moreRegisters(const GpuCode &code, const machine::Machine &machine,
                           std::optional<std::int32_t> taken) {
-  const machine::Machine &machine = target.machine();
+  const lower::KernelInterface &interface = code.interface;
   const std::int32_t most = machine::registersOfThread(machine, interface.threads);
   const std::int32_t asked = interface.asked.registers;
   // A warp may load for the others, which are a power of two. They share what it gives away, and
@@ -26,8 +26,7 @@ std::string moreRegisters(const lower::KernelInterface &interface, const target:
   if (hasMore && interface.asked.warps > 0)
     return llvm::formatv("ask for more than {0}, or make the tiles smaller and loop over the rest",
                          counted(interface.asked.warps, "warp"));
-  const bool triedMore = target.assemblesByItself(); // as the author left them to compileForGpu
-  if (hasMore && !triedMore)
+  if (hasMore && !code.triedOthers)
     return llvm::formatv(
         "let blocks have more warps than {0}, by `warps`, or make the tiles smaller "
         "and loop over the rest",
@@ -35,19 +34,18 @@ std::string moreRegisters(const lower::KernelInterface &interface, const target:
   return "make the tiles smaller, and loop over the rest";
 }
 
-std::optional<Diagnostic> spillsOf(const lower::KernelInterface &interface,
-                                   const target::GpuTarget &target, const std::string &assembly,
-                                   const target::ObjectCode &object, std::string_view which) {
+std::optional<Diagnostic> spillsOf(const GpuCode &code, const target::GpuTarget &target,
+                                   const std::string &assembly, const target::ObjectCode &object,
+                                   std::string_view which) {
   const target::Resources resources = target.resources(object);
   if (resources.spilledBytes == 0) return std::nullopt;
   const machine::Machine &machine = target.machine();
   const Location line = target.spilledAt(assembly, object);
   std::optional<std::int32_t> taken;
   if (target.leavesRegisters()) taken = resources.registers;
-  return diagnostic(Diag::RegistersSpilled, line.known() ? line : interface.where, interface.name,
-                    machine.name, resources.spilledBytes, resources.registers,
-                    line.known() ? "here" : "at once", moreRegisters(interface, target, taken),
-                    which);
+  return diagnostic(Diag::RegistersSpilled, line.known() ? line : code.interface.where,
+                    code.interface.name, machine.name, resources.spilledBytes, resources.registers,
+                    line.known() ? "here" : "at once", moreRegisters(code, machine, taken), which);
 }
 
 std::string whyOthers(const Spilling &instead) {

@@ -289,7 +289,7 @@ private:
     if (object) {
       made = {.interface = code.interface,
               .content = {object->image.begin(), object->image.end()},
-              .spills = SpillNotice::textOf(spillsOf(code.interface, target_, *assembly, *object))};
+              .spills = SpillNotice::textOf(spillsOf(code, target_, *assembly, *object))};
       spillNotice_.tell(made.spills);
       auto loaded = loadAndKeep(made, kept);
       if (loaded || !gpu_.takesAssembly()) return loaded;

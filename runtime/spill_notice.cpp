@@ -26,7 +26,7 @@ void SpillNotice::tellOf(const GpuCode &code, const target::GpuTarget &target) c
   const auto assembly = makeAssembly(code, target);
   if (!assembly) return; // which whoever wants the code will be told
   const auto object = makeObject(*assembly, target);
-  if (object) tell(textOf(spillsOf(code.interface, target, *assembly, *object)));
+  if (object) tell(textOf(spillsOf(code, target, *assembly, *object)));
 }
 
 } // namespace imbrex::runtime

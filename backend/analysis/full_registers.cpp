@@ -51,6 +51,58 @@ bool isTransposed(const Kernel &kernel, const Op &slot) {
   return !held.empty() && !stored.empty() && held.front() != stored.front();
 }
 
+/// The tiles that are wanted later, from the end of a kernel to its beginning.
+class LiveTiles {
+public:
+  explicit LiveTiles(const Kernel &kernel) : kernel_(kernel) { goThrough(kernel.body()); }
+
+  std::int64_t most() const { return most_; }
+
+private:
+  void goThrough(const Block &block) {
+    for (const auto &op : llvm::reverse(block.ops)) {
+      for (const ValueId result : op->results) add(result); // if only for the op
+      for (const ValueId operand : op->operands) add(operand);
+      most_ = std::max(most_, registers_);
+      for (const Block &region : op->regions) {
+        if (op->kind == OpKind::For || op->kind == OpKind::While) addFromOutside(region);
+        goThrough(region);
+        for (const ValueId argument : region.arguments) remove(argument);
+      }
+      for (const ValueId result : op->results) remove(result);
+    }
+  }
+
+  /// What a loop's body has from outside is wanted by each trip.
+  void addFromOutside(const Block &body) {
+    std::set<ValueId> inside(body.arguments.begin(), body.arguments.end());
+    walk(body, [&](const Op &op) {
+      inside.insert(op.results.begin(), op.results.end());
+      for (const Block &region : op.regions)
+        inside.insert(region.arguments.begin(), region.arguments.end());
+    });
+    walk(body, [&](const Op &op) {
+      for (const ValueId operand : op.operands)
+        if (!inside.contains(operand)) add(operand);
+    });
+  }
+
+  void add(ValueId tile) {
+    if (live_.insert(tile).second) registers_ += ofTile(tile);
+  }
+  void remove(ValueId tile) {
+    if (live_.erase(tile) > 0) registers_ -= ofTile(tile);
+  }
+  std::int64_t ofTile(ValueId tile) const {
+    const LayoutId held = kernel_.layoutOf(tile);
+    return held.valid() ? registersOf(kernel_, tile, kernel_.layout(held)) : 0;
+  }
+
+  const Kernel &kernel_;
+  std::set<ValueId> live_;
+  std::int64_t registers_ = 0, most_ = 0;
+};
+
 } // namespace
 
 std::int64_t registersOf(const Kernel &kernel, ValueId tile, const layout::LinearLayout &held) {
@@ -58,20 +110,7 @@ std::int64_t registersOf(const Kernel &kernel, ValueId tile, const layout::Linea
   return layout::registerCount(held) * storageBits(kernel.type(tile).element()) / kBitsOfRegister;
 }
 
-std::int64_t registersOfFullestOp(const Kernel &kernel) {
-  std::int64_t most = 0;
-  walk(kernel.body(), [&](const Op &op) {
-    std::int64_t all = 0;
-    const auto add = [&](ValueId value) {
-      if (const LayoutId held = kernel.layoutOf(value); held.valid())
-        all += registersOf(kernel, value, kernel.layout(held));
-    };
-    llvm::for_each(op.operands, add);
-    llvm::for_each(op.results, add);
-    most = std::max(most, all);
-  });
-  return most;
-}
+std::int64_t registersAtFullest(const Kernel &kernel) { return LiveTiles(kernel).most(); }
 
 bool multipliesSums(const Kernel &kernel, const Op &loop) {
   return anyOperand(loop, [&](ValueId operand) { return isOfProduct(kernel, operand); });

@@ -11,8 +11,8 @@ namespace imbrex::analysis {
 std::int64_t registersOf(const ir::Kernel &kernel, ir::ValueId tile,
                          const layout::LinearLayout &held);
 
-/// The same of all tiles that the fullest op of a kernel has as operands and makes.
-std::int64_t registersOfFullestOp(const ir::Kernel &kernel);
+/// The same of all tiles that are wanted at a time, at the fullest place of a laid kernel.
+std::int64_t registersAtFullest(const ir::Kernel &kernel);
 
 /// Whether sums of one product in it are another's operand, as in attention: both sums are there at
 /// once, and the operand.

@@ -125,6 +125,33 @@ TEST_CASE("blocks whose registers have no room get twice the warps") {
                       .str()) != std::string::npos);
 }
 
+TEST_CASE("so do those whose tiles are many, and none of them large") {
+  if (isMissing("gfx1201")) return;
+  std::string loads, sums, products;
+  for (int i = 0; i < 16; ++i)
+    loads += llvm::formatv("%c{0} = constant {0} : i32\n"
+                           "%a{0} = view.load %x, %c{0}, %i, %c0 : f32[1x64x64]\n",
+                           i);
+  for (int i = 1; i < 16; ++i) {
+    sums += llvm::formatv("%s{0} = add %{1}, %a{0} : f32[1x64x64]\n", i,
+                          i == 1 ? "a0" : "s" + std::to_string(i - 1));
+    products += llvm::formatv("%p{0} = fma %{1}, %b, %a{0} : f32[1x64x64]\n", i,
+                              i == 1 ? "a0" : "p" + std::to_string(i - 1));
+  }
+  const ir::Kernel many =
+      parsedKernel("kernel @many(%x: view<const f32, 3>, %y: view<f32, 3>) stage tiles {\n"
+                   "%i = program_id : i32\n" +
+                   loads + sums +
+                   "%r = reduce %s15 : f32[64x64]\n%v = reshape %r : f32[1x64x64]\n%b = mul %v, %v "
+                   ": f32[1x64x64]\n" +
+                   products + "view.store %y, %p15, %c0, %i, %c0\n}\n");
+  const Fitted fitted = fittedOn("gfx1201", many);
+  CHECK(fitted.warps() == 16);
+  CHECK(fitted.report.resources.spilledBytes == 0);
+  REQUIRE(fitted.code->spilling);
+  CHECK(fitted.code->spilling->warps == 8);
+}
+
 TEST_CASE("what they compute is the same") {
   if (isMissing("gfx1201")) return;
   checkAsInterpreter(Gradient{"gfx1201"}.kernel(), "gfx1201");

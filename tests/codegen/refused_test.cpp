@@ -183,34 +183,39 @@ TEST_CASE("too few registers for a single instruction are an error with a way ou
 }
 
 TEST_CASE("what spills is helped by registers that the assembler left, if there are any") {
-  const target::GpuTarget *target = target::findGpuTarget(*machine::findMachine("sm_90a"));
-  if (!target) return;
-  lower::KernelInterface interface;
+  const machine::Machine &machine = *machine::findMachine("sm_90a");
+  GpuCode code;
+  lower::KernelInterface &interface = code.interface;
   interface.threads = 128;
   CHECK(
-      moreRegisters(interface, *target, 64) ==
+      moreRegisters(code, machine, 64) ==
       "ask for 255, by `registers`: the assembler stopped at 64, for more blocks on a core; or let "
       "blocks have more warps than 4, by `warps`");
   const std::string more =
       "let blocks have more warps than 4, by `warps`, or make the tiles smaller "
       "and loop over the rest";
-  CHECK(moreRegisters(interface, *target, 255) == more);
-  CHECK(moreRegisters(interface, *target) == more);
+  CHECK(moreRegisters(code, machine, 255) == more);
+  CHECK(moreRegisters(code, machine) == more);
   interface.threads = 160; // a warp loads for four
-  CHECK(moreRegisters(interface, *target, 64) == more);
+  CHECK(moreRegisters(code, machine, 64) == more);
   interface.threads = 128;
   interface.asked.registers = 64;
-  CHECK(moreRegisters(interface, *target, 64) == "ask for more than 64 registers: there are 255");
+  CHECK(moreRegisters(code, machine, 64) == "ask for more than 64 registers: there are 255");
 }
 
 TEST_CASE("more warps help what spills where the compiler has not tried them") {
-  const target::GpuTarget *target = target::findGpuTarget(*machine::findMachine("gfx1201"));
-  if (!target) return;
-  lower::KernelInterface interface;
-  interface.threads = 128;
-  CHECK(moreRegisters(interface, *target) == "make the tiles smaller, and loop over the rest");
-  interface.asked.warps = 4;
-  CHECK(moreRegisters(interface, *target) ==
+  const machine::Machine &machine = *machine::findMachine("gfx1201");
+  GpuCode code;
+  code.interface.threads = 128;
+  CHECK(
+      moreRegisters(code, machine) ==
+      "let blocks have more warps than 4, by `warps`, or make the tiles smaller and loop over the "
+      "rest");
+  code.triedOthers = true;
+  CHECK(moreRegisters(code, machine) == "make the tiles smaller, and loop over the rest");
+  code.triedOthers = false;
+  code.interface.asked.warps = 4;
+  CHECK(moreRegisters(code, machine) ==
         "ask for more than 4 warps, or make the tiles smaller and loop over the rest");
 }
 

@@ -119,7 +119,7 @@ Result<std::string> imageOf(const EmittedKernel &of, StageTimes &times) {
   if (!assembly) return assembly.failure();
   const auto object = makeObject(*assembly, of.target, &times);
   if (!object) return object.failure();
-  if (auto spills = spillsOf(of.code.interface, of.target, *assembly, *object))
+  if (auto spills = spillsOf(of.code, of.target, *assembly, *object))
     of.diagnostics.add(std::move(*spills));
   return std::string(object->image.begin(), object->image.end());
 }

@@ -118,7 +118,7 @@ Result<void> makeImage(Task &of, const GpuCode &code, CodeOnGpu &made) {
   if (hasToTell) {
     const auto told = of.options.keepsLines ? object : makeObject(*assembly, target);
     if (!told) return told.failure();
-    made.spills = spillsOf(code.interface, target, *assembly, *told, nameOf(of));
+    made.spills = spillsOf(code, target, *assembly, *told, nameOf(of));
   }
   if (!object) return object.failure();
   made.resources = target.resources(*object);
