@@ -81,8 +81,8 @@ TEST_CASE("bytes of a factor are stored by whole words, two permutes for each") 
 }
 
 TEST_CASE("where warps read columns, tiles are stored as they were loaded") {
-  constexpr const char *kMachine = "gfx1250";
-  if (target::findGpuTarget(*machine::findMachine(kMachine)) == nullptr) return;
+  constexpr const char *kGpu = "gfx1250";
+  if (target::findGpuTarget(*machine::findMachine(kGpu)) == nullptr) return;
   struct Row {
     const char *type, *sum, *read;
   };
@@ -90,7 +90,7 @@ TEST_CASE("where warps read columns, tiles are stored as they were loaded") {
        {Row{"i8", "i32", "ds_load_tr8_b64"}, Row{"f8e4m3fn", "f32", "ds_load_tr8_b64"},
         Row{"bf16", "f32", "ds_load_tr16_b128"}, Row{"f16", "f32", "ds_load_tr16_b128"}}) {
     CAPTURE(std::string(type));
-    const std::vector<std::string> lines = linesOf(kMachine, 4, type, sum);
+    const std::vector<std::string> lines = linesOf(kGpu, 4, type, sum);
     CHECK(countOf(lines, read) > 0);
     CHECK(countOf(lines, "ds_store_b128") > 0);
     CHECK(countOf(lines, "ds_store") == countOf(lines, "ds_store_b128"));
@@ -99,8 +99,8 @@ TEST_CASE("where warps read columns, tiles are stored as they were loaded") {
 }
 
 TEST_CASE("where warps load columns, threads store them as they are") {
-  constexpr const char *kMachine = "gfx1201";
-  if (target::findGpuTarget(*machine::findMachine(kMachine)) == nullptr) return;
+  constexpr const char *kGpu = "gfx1201";
+  if (target::findGpuTarget(*machine::findMachine(kGpu)) == nullptr) return;
   struct Row {
     const char *type, *sum, *load;
   };
@@ -109,7 +109,7 @@ TEST_CASE("where warps load columns, threads store them as they are") {
        {Row{"i8", "i32", "global_load_tr_b64"}, Row{"f8e4m3fn", "f32", "global_load_tr_b64"},
         Row{"bf16", "f32", "global_load_tr_b128"}, Row{"f16", "f32", "global_load_tr_b128"}}) {
     CAPTURE(std::string(type));
-    const std::vector<std::string> loop = loopOf(linesOf(kMachine, 4, type, sum));
+    const std::vector<std::string> loop = loopOf(linesOf(kGpu, 4, type, sum));
     const auto count = [&](std::string_view beginning) { return countOf(loop, beginning); };
     CHECK(count(load) == kLoads);
     CHECK(count("ds_store") == count("ds_store_b128"));
