@@ -230,7 +230,8 @@ llvm::SmallVector<std::int32_t, 4> warpsBeside(std::int32_t warps, std::int64_t 
   const std::int32_t most = passes::layouts::mostWarps(kernel, machine);
   for (std::int32_t more = 2 * warps; more <= most; more *= 2) others.push_back(more);
   const auto bytes = [&](std::int32_t of) {
-    return 4 * machine::registersOfThread(machine, of * machine.warpSize);
+    constexpr std::int32_t kBytesOfRegister = 4;
+    return kBytesOfRegister * machine::registersOfThread(machine, of * machine.warpSize);
   };
   if (others.empty() && warps > 1 && bytes(warps / 2) - bytes(warps) >= spilled)
     others.push_back(warps / 2);

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace imbrex {

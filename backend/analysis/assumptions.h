@@ -30,6 +30,10 @@ struct Assumptions {
   }
   /// Of a parameter, or of the bytes of one.
   ParameterAssumptions of(const ir::Kernel &kernel, ir::ValueId value) const;
+  /// Whether a view's neighbours along this axis adjoin in memory.
+  bool haveNeighbours(const ir::Kernel &kernel, ir::ValueId view, std::int32_t axis) const {
+    return axis + 1 == kernel.type(view).rank() && of(kernel, view).hasUnitStride;
+  }
   /// Whether all that the others say is said here, too.
   bool cover(const Assumptions &others) const;
   /// How many things are said; who covers others says no fewer.

@@ -95,11 +95,10 @@ private:
     return true;
   }
 
-  /// Whether each launch of the code has an element's neighbour along the axis beside it.
+  /// Whether it is 1 in each launch of the code.
   bool isUnitStride(const Op &op) const {
     return op.kind == OpKind::ViewStride &&
-           op.attrs<AxisAttrs>().axis + 1 == kernel_->type(op.operand(0)).rank() &&
-           assumptions_.of(*kernel_, op.operand(0)).hasUnitStride;
+           assumptions_.haveNeighbours(*kernel_, op.operand(0), op.attrs<AxisAttrs>().axis);
   }
 
   bool decidedIf(Block &block, Op &op) {

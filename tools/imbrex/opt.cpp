@@ -65,13 +65,6 @@ bool canExplain(const machine::Machine &machine) {
                         "`imbrex targets` lists them");
 }
 
-/// Has the passes choose the warps that the kernel's code has. Why they are not their own choice.
-std::string settled(ir::Kernel &kernel, const machine::Machine &machine,
-                    const analysis::Assumptions &assumptions) {
-  const auto instead = settleWarps(kernel, machine, assumptions);
-  return instead ? whyOthers(*instead) + "\n" : "";
-}
-
 int opt() {
   if (file.empty()) return reportMissingFile("opt");
   Diagnostics diagnostics;
@@ -85,15 +78,18 @@ int opt() {
     passes::PassContext context(diagnostics, *machine);
     if (!withoutAssumptions) context.assumptions = analysis::usualAssumptions(*kernel);
     const ir::KernelAttrs asked = kernel->attributes();
-    const std::string whyOthers =
-        passNames.getNumOccurrences() == 0 ? settled(*kernel, *machine, context.assumptions) : "";
-    if (explain) explanation = whyOthers, context.explanation = &explanation;
+    const bool areChosen = passNames.getNumOccurrences() > 0;
+    const auto instead =
+        areChosen ? std::nullopt : settleWarps(*kernel, *machine, context.assumptions);
+    if (instead) explanation = whyOthers(*instead) + "\n";
+    if (explain) context.explanation = &explanation;
     ok = runPasses(*kernel, passes, context, stopAfter.getValue());
     kernel->setAttributes(asked);
   }
   const int code = conclude(ok, diagnostics);
   if (!ok) return code;
-  std::fputs(asComments("# ", ir::withLayoutNumbers(explanation, *kernel)).c_str(), stdout);
+  if (explain)
+    std::fputs(asComments("# ", ir::withLayoutNumbers(explanation, *kernel)).c_str(), stdout);
   std::fputs(ir::print(*kernel, {.locations = withLocations}).c_str(), stdout);
   return code;
 }

@@ -89,7 +89,7 @@ void ViewBox::addAxis(std::int32_t axis, ir::ValueId coordinate, std::int64_t un
 }
 
 bool hasNeighbours(const Emitter &e, ir::ValueId view, std::int32_t axis) {
-  return axis + 1 == e.type(view).rank() && e.assumptions.of(e.kernel, view).hasUnitStride;
+  return e.assumptions.haveNeighbours(e.kernel, view, axis);
 }
 
 bool ViewBox::hasNeighbours(std::int32_t axis) const {
