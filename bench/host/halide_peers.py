@@ -3,8 +3,8 @@ NumPy, the result last, and returns a call that computes it. Threads are those o
 
 import halide as hl
 
-LANES = 16  # of f32: AVX-512
-ROWS, VECTORS = 6, 4  # of sums in registers, as of ours
+LANES = hl.get_host_target().natural_vector_size(hl.Float(32))
+ROWS, VECTORS = 6, 4 if LANES == 16 else 2  # of sums in registers, as of ours
 
 x, y, xi, yi, panel = (hl.Var(name) for name in ("x", "y", "xi", "yi", "panel"))
 

@@ -166,7 +166,12 @@ std::function<void()> dnnlProduct(ProductType type, const ProductShape &shape, c
   std::unordered_map<int, memory> arguments{
       {DNNL_ARG_SRC, at(left, a)}, {DNNL_ARG_WEIGHTS, at(right, b)}, {DNNL_ARG_DST, at(sums, c)}};
   if (bias != nullptr) arguments.emplace(DNNL_ARG_BIAS, at(row, bias));
-  return bound(dnnl::matmul({operation, attributes, engine()}), arguments);
+  try {
+    return bound(dnnl::matmul({operation, attributes, engine()}), arguments);
+  } catch (const dnnl::error &error) {
+    if (error.status != dnnl_unimplemented) throw;
+    return {};
+  }
 }
 
 std::function<void()> attentionPeer(const AttentionShape &shape, const float *q, const float *k,

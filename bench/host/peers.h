@@ -35,7 +35,7 @@ std::function<void()> blasProduct(const ProductShape &shape, const float *a, con
                                   float *c);
 
 /// oneDNN: f32, bf16 with sums of f32, i8 with sums of i32. `bias`, where there is one: c =
-/// gelu(a b + bias), both fused into the product, gelu by erf.
+/// gelu(a b + bias), both fused into the product, gelu by erf. Empty where this processor has none.
 enum class ProductType : std::uint8_t { F32, Bf16, I8 };
 std::function<void()> dnnlProduct(ProductType type, const ProductShape &shape, const void *a,
                                   const void *b, void *c, const float *bias = nullptr);

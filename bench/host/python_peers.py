@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Times the kernels of bench_host beside what Python's users run on a CPU, in one process and in
-turns: JAX (XLA), NumPy (OpenBLAS), PyTorch (oneDNN, MKL) and Halide, as far as they are installed.
+turns: JAX (XLA), NumPy (OpenBLAS), a current oneDNN, PyTorch (oneDNN, MKL) and Halide, as far as
+they are installed.
 
-    python3 -m venv ~/peers && ~/peers/bin/pip install numpy jax torch halide
+    python3 -m venv ~/peers && ~/peers/bin/pip install numpy jax onednn torch halide
     ~/peers/bin/python bench/host/python_peers.py build/dev/bench/host/libbench_host_library.so \\
         [--threads 2] [--rounds 9] [--only matmul]
 
 Ours is right first: within a bound of the same in float64. A line of JSON for each workload
 and peer has medians, and the median ratio of peer to ours, above 1 where ours is faster, with its 95 %
 interval. XLA and PyTorch write to new arrays, as their users have it; what making one costs counts.
-`torch.compile` is not used, and Halide's schedules are those of halide_peers.py."""
+`torch.compile` is not used, and Halide's schedules are those of halide_peers.py. oneDNN is called as
+onednn_peers.py says."""
 
 import argparse
 import ctypes
@@ -49,6 +51,10 @@ try:
     import halide_peers as halide
 except ImportError:
     halide = None
+try:
+    import onednn_peers as onednn
+except OSError:  # no such library
+    onednn = None
 
 LIBRARY = ctypes.CDLL(OPTIONS.library)
 RANDOM = np.random.default_rng(1)
@@ -138,6 +144,7 @@ def bench_products():
         bench(f"matmul f32 {m}x{n}x{k}", ours("matmul_f32", (a, b, c), (m, n, k)), c, expected, 1e-6 * k,
               {"XLA": if_there(jax, lambda: of_jax(jnp.matmul, a, b)),
                "NumPy": lambda: lambda: np.matmul(a, b, out=c),
+               "oneDNN": if_there(onednn, lambda: onednn.matmul(a, b, c)),
                "PyTorch": if_there(torch, lambda: of_torch(torch.matmul, a, b)),
                "Halide": if_there(halide, lambda: halide.matmul(a, b, c))})
         if m == n and m in (512, 1024):
@@ -147,6 +154,7 @@ def bench_products():
                   0.5 * z * (1 + erf(z * 0.5**0.5)), 1e-6 * k,
                   {"XLA": if_there(jax, lambda: of_jax(
                       lambda a, b, bias: jax.nn.gelu(a @ b + bias, approximate=False), a, b, bias)),
+                   "oneDNN": if_there(onednn, lambda: onednn.matmul_gelu(a, b, bias, c)),
                    "PyTorch": if_there(torch, lambda: of_torch(
                        lambda a, b, bias: torch.nn.functional.gelu(torch.addmm(bias, a, b)), a, b, bias)),
                    "Halide": if_there(halide, lambda: halide.matmul_gelu(a, b, bias, c))})
@@ -158,6 +166,7 @@ def bench_products():
     bench("matmul bf16 1024x1024x1024", ours("matmul_bf16", (a, b, c), (1024,) * 3), c,
           wide[0][:8].astype(np.float64) @ wide[1], 1e-3,
           {"XLA": lambda: of_jax(lambda a, b: jnp.matmul(a, b, preferred_element_type=jnp.float32), a, b),
+           "oneDNN": if_there(onednn, lambda: onednn.matmul(a, b, c)),
            "PyTorch (result of bf16)": if_there(torch, lambda: of_torch(
                torch.matmul, *wide, dtype=torch.bfloat16))})
 
@@ -170,6 +179,7 @@ def bench_rows():
         e = np.exp(first - first.max(1, keepdims=True))
         bench(f"softmax f32 4096x{columns}", ours("softmax", (x, y), x.shape), y, e / e.sum(1, keepdims=True), 1e-6,
               {"XLA": if_there(jax, lambda: of_jax(lambda x: jax.nn.softmax(x, axis=1), x)),
+               "oneDNN": if_there(onednn, lambda: onednn.softmax(x, y)),
                "PyTorch": if_there(torch, lambda: of_torch(lambda x: torch.softmax(x, 1), x)),
                "Halide": if_there(halide, lambda: halide.softmax(x, y))})
         centred = first - first.mean(1, keepdims=True)
@@ -180,6 +190,7 @@ def bench_rows():
             return centred * jax.lax.rsqrt((centred**2).mean(1, keepdims=True) + 1e-5) * scale + shift
         bench(f"layer norm f32 4096x{columns}", ours("layer_norm", (x, scale, shift, y), x.shape), y, normal, 1e-4,
               {"XLA": if_there(jax, lambda: of_jax(layer_norm, x, scale, shift)),
+               "oneDNN": if_there(onednn, lambda: onednn.layer_norm(x, scale, shift, y)),
                "PyTorch": if_there(torch, lambda: of_torch(
                    lambda x, scale, shift: torch.nn.functional.layer_norm(x, (columns,), scale, shift), x, scale, shift)),
                "Halide": if_there(halide, lambda: halide.layer_norm(x, scale, shift, y))})
@@ -216,6 +227,7 @@ def bench_attention():
 
 
 print(json.dumps({"numpy": np.__version__, "jax": jax and jax.__version__, "torch": torch and torch.__version__, "halide": halide and version("halide"),
+                  "onednn": onednn and onednn.version(),
                   "threads": OPTIONS.threads, "rounds": OPTIONS.rounds}))
 bench_products()
 bench_rows()
