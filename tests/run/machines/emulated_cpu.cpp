@@ -7,6 +7,7 @@
 #include "backend/target/host/inline_assembly.h"
 #include "backend/target/host/kernel_code.h"
 #include "backend/target/host/plan/loop_plan.h"
+#include "backend/target/host/run/jit.h"
 #include "backend/target/host/run/runtime_calls.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -37,7 +38,7 @@ std::unique_ptr<llvm::TargetMachine> targetMachineOf(const std::string &cpu) {
   LLVMInitializeAArch64AsmParser(); // for inline_asm
   llvm::orc::JITTargetMachineBuilder builder(llvm::Triple("aarch64-unknown-linux-gnu"));
   builder.setCPU(cpu);
-  return llvm::cantFail(builder.createTargetMachine());
+  return host::targetMachineOf(std::move(builder));
 }
 
 /// A function of the runtime, at the address that is the context. They take up to eight integers

@@ -1,6 +1,7 @@
 #include "backend/pipeline.h"
 #include "backend/target/host/compiler.h"
 #include "backend/target/host/run/host_program.h"
+#include "backend/target/host/run/jit.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -28,7 +29,7 @@ std::unique_ptr<llvm::TargetMachine> targetMachineOf(const OlderCpu &cpu) {
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
   builder.setCPU(cpu.name);
-  return llvm::cantFail(builder.createTargetMachine());
+  return host::targetMachineOf(std::move(builder));
 }
 
 /// Ask the processor that this one can be; say so where it cannot.

@@ -37,7 +37,7 @@ std::unique_ptr<llvm::TargetMachine> targetMachineOf(const std::string &cpu) {
   llvm::InitializeNativeTargetDisassembler();
   llvm::orc::JITTargetMachineBuilder builder{llvm::Triple("x86_64-unknown-linux-gnu")};
   builder.setCPU(cpu);
-  return llvm::cantFail(builder.createTargetMachine());
+  return host::targetMachineOf(std::move(builder));
 }
 
 bool isX86() { return llvm::Triple(llvm::sys::getProcessTriple()).isX86(); }
@@ -196,6 +196,24 @@ TEST_CASE("tiles of AMX are for processors that have them, and products that fil
   }
   for (const std::string cpu : {"znver5", "icelake-server", "haswell"})
     CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::BF16, 64));
+}
+
+TEST_CASE("constants are near the code that a JIT loads") {
+  if (!isX86()) {
+    MESSAGE("SKIP: LLVM may have no x86 here");
+    return;
+  }
+  const std::string assembly = compiled(R"(
+define void @k(ptr %x) {
+  %a = load <8 x float>, ptr %x
+  %b = fadd <8 x float> %a, splat (float 3.0)
+  store <8 x float> %b, ptr %x
+  ret void
+}
+)",
+                                        "haswell");
+  CHECK(assembly.find("(%rip)") != std::string::npos);
+  CHECK(assembly.find("movabs") == std::string::npos);
 }
 
 TEST_CASE("exponentials are scaled by an instruction where a processor has it") {

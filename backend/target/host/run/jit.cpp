@@ -47,8 +47,7 @@ private:
     auto builder = orAbort(llvm::orc::JITTargetMachineBuilder::detectHost());
     if (llvm::sys::getHostCPUFeatures().lookup("amx-tile") && !mayUseAmx())
       builder.getFeatures().AddFeature("amx-tile", false); // and what LLVM knows to rest on it
-    builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-    compiler.emplace(orAbort(builder.createTargetMachine()));
+    compiler.emplace(targetMachineOf(builder));
     jit =
         orAbort(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(builder)).create());
     defineRuntimeCalls();
@@ -85,12 +84,18 @@ Compiler &portableCompiler() {
     Session::instance(); // which has LLVM know its targets
     llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
     builder.setCPU(portableCpu(builder.getTargetTriple(), llvm::sys::getHostCPUFeatures()));
-    builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-    return new Compiler(orAbort(builder.createTargetMachine()));
+    return new Compiler(targetMachineOf(std::move(builder)));
   }();
   return only;
 }
 const HostMachine &machine() { return nativeCompiler().machine(); }
+
+std::unique_ptr<llvm::TargetMachine> targetMachineOf(llvm::orc::JITTargetMachineBuilder builder) {
+  builder.setRelocationModel(llvm::Reloc::PIC_);
+  builder.setCodeModel(llvm::CodeModel::Small);
+  builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  return orAbort(builder.createTargetMachine());
+}
 
 std::unique_ptr<LoadedCode> load(std::unique_ptr<llvm::MemoryBuffer> object) {
   Session &session = Session::instance();

@@ -5,6 +5,13 @@
 #include <memory>
 #include <string>
 
+namespace llvm {
+class TargetMachine;
+namespace orc {
+class JITTargetMachineBuilder;
+}
+} // namespace llvm
+
 /// What is behind every program of the process: a compiler for the CPU found, one ORC session, one
 /// dylib per program.
 namespace imbrex::host {
@@ -15,6 +22,11 @@ Compiler &nativeCompiler();
 /// depend on which processor is found.
 Compiler &portableCompiler();
 const HostMachine &machine();
+
+/// What makes code that ORC loads. It may lie anywhere, near its constants, since ORC keeps an
+/// object together: else LLVM takes a JIT's constants to be anywhere too, and has an instruction
+/// and a register for the address of each.
+std::unique_ptr<llvm::TargetMachine> targetMachineOf(llvm::orc::JITTargetMachineBuilder builder);
 
 /// Machine code of one module; unloaded when it dies.
 class LoadedCode {
