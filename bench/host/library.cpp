@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 
 using namespace imbrex;
 
@@ -34,7 +35,9 @@ void product(const T *a, const T *b, Sum *c, size m, size n, size k) {
     run(grid(cover(m, rows), cover(n, columns)), kernel, tensor_ref(a, {m, k}),
         tensor_ref(b, {k, n}), tensor_ref(c, {m, n}));
   };
-  if (m == 1) return into(bench::matmul<1, 512, BK, T, Sum>{}, 1, 512);
+  // The one row of a whole b is read in order, the wider, the better; narrow elements are copied.
+  constexpr int kAcross = std::is_same_v<T, f32> ? 2048 : 512;
+  if (m == 1) return into(bench::matmul<1, kAcross, BK, T, Sum>{}, 1, kAcross);
   if (m <= 64) return into(bench::matmul<64, 128, BK, T, Sum>{}, 64, 128);
   if (n <= 64) return into(bench::matmul<128, 64, BK, T, Sum>{}, 128, 64);
   into(bench::matmul<128, 128, BK, T, Sum>{}, 128, 128);

@@ -218,7 +218,7 @@ void benchNarrowProducts() {
 void benchProducts() {
   for (const std::int64_t n : {256, 512, 1000, 1024, 1536, 2048})
     benchProduct<128, 128, 128>({n, n, n});
-  benchProduct<1, 512, 128>({1, 4096, 4096});
+  benchProduct<1, 2048, 128>({1, 4096, 4096});
   benchProduct<64, 128, 128>({64, 4096, 4096});
   benchProduct<128, 64, 128>({4096, 64, 4096});
   benchBatchedProduct<128, 128, 128>({128, 128, 128, 64});

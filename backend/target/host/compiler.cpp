@@ -104,11 +104,16 @@ HostMachine describe(const llvm::TargetMachine &target) {
   const bool isX86 = triple.isX86();
   // AVX-512 as every CPU since Skylake-X has it: the byte and word forms, and short vectors.
   const bool avx512 = isX86 && features.checkFeatures("+avx512bw,+avx512vl,+avx512dq");
-  VectorUnit vectors{.bits = 128, .registers = triple.isAArch64() ? 32 : 16}; // NEON; SSE
+  // Second-level caches, by the vendors' optimisation guides: Neoverse N1 to V2 have 1 MiB; Zen to
+  // Zen 3 512 KiB, older processors of Intel 256; Sapphire Rapids to Granite Rapids 2 MiB, others
+  // with AVX-512 half of that.
+  VectorUnit vectors{.bits = 128, .registers = 32, .secondLevelBytes = 1 << 20}; // NEON
   if (avx512)
-    vectors = {.bits = 512, .registers = 32, .dividesInHalves = true};
-  else if (isX86 && features.checkFeatures("+avx2"))
-    vectors = {.bits = 256, .registers = 16};
+    vectors = {.bits = 512, .registers = 32, .secondLevelBytes = 2 << 20, .dividesInHalves = true};
+  else if (isX86)
+    vectors = {.bits = features.checkFeatures("+avx2") ? 256 : 128,
+               .registers = 16,
+               .secondLevelBytes = 512 << 10};
   if (avx512 && features.checkFeatures("+avx512vnni"))
     vectors.ofBytes = WordProduct::UnsignedSigned;
   else if (isX86)

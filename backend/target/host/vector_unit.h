@@ -19,10 +19,12 @@ enum class WordProduct : std::uint8_t {
   AmxBf16,        ///< Two of bf16, in tiles of AMX-BF16: tdpbf16ps.
 };
 
-/// The SIMD registers of the CPU that code is made for. All that loops need to know of it.
+/// The SIMD registers of the CPU that code is made for, and what is near them. All that loops need
+/// to know of it.
 struct VectorUnit {
   std::int32_t bits;                            // of one register
   std::int32_t registers;                       // that a program can name
+  std::int64_t secondLevelBytes = 1 << 20;      ///< Of a core's second-level cache.
   WordProduct ofBytes = WordProduct::Single;    ///< Its widest for bytes,
   WordProduct ofBf16 = WordProduct::Single;     ///< and for bf16.
   bool hasAmxBytes = false, hasAmxBf16 = false; ///< It has AMX's tiles, and may use them.

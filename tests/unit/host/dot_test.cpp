@@ -249,7 +249,7 @@ TEST_CASE("a dot of every type pair is the sum of exact products, on every width
 
 TEST_CASE("a dot of any extents touches its own sums only") {
   unsigned seed = 0;
-  for (const std::int64_t m : {1, 5, 12, 25})
+  for (const std::int64_t m : {1, 5, 12, 25, 32})
     for (const std::int64_t n : {1, 15, 16, 33, 64})
       for (const std::int64_t k : {1, 3, 4, 9}) {
         CAPTURE(m);
@@ -265,6 +265,27 @@ TEST_CASE("a dot of any extents touches its own sums only") {
         CHECK(worstError(shape, kUnits[seed % 3], seed) <= kF32Bound);
         ++seed;
       }
+}
+
+TEST_CASE("few rows are multiplied by slices of b's rows where registers have little of one") {
+  unsigned seed = 0;
+  for (const VectorUnit &unit : kUnits)
+    for (const std::int64_t m : {1, 2, 5, 6})
+      for (const std::int64_t k : {8, 40})
+        for (const ElementKind kind : {ElementKind::F32, ElementKind::F64}) {
+          ++seed;
+          CAPTURE(unit.bits);
+          CAPTURE(m);
+          CAPTURE(k);
+          const DotShape shape{.batch = 1 + seed % 2,
+                               .m = m,
+                               .n = seed % 3 == 0 ? 200 : 77,
+                               .k = k,
+                               .a = kind,
+                               .b = kind,
+                               .sum = kind};
+          CHECK(worstError(shape, unit, seed) <= kF32Bound);
+        }
 }
 
 namespace {

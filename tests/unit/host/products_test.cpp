@@ -328,6 +328,25 @@ TEST_CASE("more trips than panels are kept for") {
   }
 }
 
+TEST_CASE(
+    "sums of few rows are kept from slice to slice, and stored by the last of the last trip") {
+  for (const std::int64_t rows : {1, 3, 6})
+    for (const std::int64_t depth : {8, 16, 24})
+      for (const std::int64_t first : {0, 1}) {
+        CAPTURE(rows);
+        CAPTURE(depth);
+        CAPTURE(first);
+        compare({.rows = rows,
+                 .columns = 120,
+                 .depth = depth,
+                 .m = 2 * rows,
+                 .n = 240 - first,
+                 .k = 3 * depth - first,
+                 .high = 3,
+                 .first = first});
+      }
+}
+
 TEST_CASE("b is read in place where its rows are near") {
   // Two panels of 64 columns with AVX-512; the third box of 32 ends with the view.
   const LoopedProduct most{

@@ -65,12 +65,29 @@ void blockTiles(DotPlan &plan, std::int64_t rows, std::int64_t vectors) {
   plan.rows = std::min(rows, kAmxAcross * kAmxRows);
 }
 
-/// Of b where it is: the wider, the more of one of its rows lies side by side.
+/// Of b where it is: the wider, the more of one of its rows lies side by side. Where registers have
+/// less than four lines of it, a few rows are read line by line beside each other, so that memory
+/// is read in order; the sums lie in the first-level cache meanwhile.
 void blockRows(DotPlan &plan, std::int64_t rows, std::int64_t vectors, const VectorUnit &unit) {
-  constexpr std::int64_t kMostVectors = 16;
+  constexpr std::int64_t kMostVectors = 16, kLine = 64, kSlice = 8;
   plan.rows = rows;
   plan.vectors = std::clamp<std::int64_t>((unit.registers - 2) / (rows + 1), 1,
                                           std::min(kMostVectors, vectors));
+  const std::int64_t vectorBytes = unit.bits / 8;
+  if (plan.vectors == vectors || plan.vectors * vectorBytes >= 4 * kLine) return;
+  if (plan.wantsRows || plan.depth % kSlice != 0) return;
+  plan.slice = kSlice;
+  plan.vectors = std::min(plan.vectors, kLine / vectorBytes);
+}
+
+/// A micro-tile's multiply-adds each wait for one of the step before: so many go by meanwhile on
+/// two units with four cycles each. Where the last micro-tile has fewer, and takes as long as if it
+/// had them, the last two share their rows.
+std::int64_t rowsInHalves(const DotPlan &plan, std::int64_t rows) {
+  constexpr std::int64_t kLatency = 8;
+  const std::int64_t rest = rows % plan.rows, both = plan.rows + rest;
+  const bool isWaiting = rest > 0 && rest * plan.vectors < kLatency;
+  return isWaiting && both < rows && both % 2 == 0 ? both : 0;
 }
 
 } // namespace
@@ -92,6 +109,7 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
   plan.depth = roundUp(shape.k, atOnce) / plan.together;
   plan.wantsRows = shape.precision != ir::Precision::Ieee ||
                    !WordProducts::takesA(product, shape) || shape.k % atOnce != 0;
+  plan.slice = plan.depth;
   plan.lanes = unit.lanes(bits);
   const std::int64_t vectors = llvm::divideCeilSigned(shape.n, plan.lanes); // of a row
   plan.wantsPanels = shape.isTransposedB || shape.b != shape.sum ||
@@ -103,6 +121,7 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
     blockPanels(plan, shape.m, vectors, unit);
   else
     blockRows(plan, shape.m, vectors, unit);
+  plan.rowsInHalves = WordProducts::isOnAmx(product) ? 0 : rowsInHalves(plan, shape.m);
   plan.bytesA = roundUp(shape.m * plan.depth * plan.elementBytes, 64);
   const std::int64_t bytesRow = roundUp(shape.n, plan.lanes) * plan.elementBytes;
   plan.bytesB = roundUp(bytesRow * plan.depth, 64);
@@ -187,16 +206,16 @@ void DotLayout::forEachMatrix(llvm::function_ref<void(Value *batch)> each) {
 
 void DotLayout::forEachPanel(
     llvm::function_ref<void(Value *firstColumn, std::int64_t columns)> each) {
-  forEachUnit(shape_.n, plan_.panelColumns(), nullptr, each);
+  forEachUnit(0, shape_.n, plan_.panelColumns(), nullptr, each);
 }
 
-void DotLayout::forEachUnit(std::int64_t count, std::int64_t unit, Value *wanted,
+void DotLayout::forEachUnit(std::int64_t begin, std::int64_t end, std::int64_t unit, Value *wanted,
                             llvm::function_ref<void(Value *first, std::int64_t count)> each) {
-  const std::int64_t rest = count % unit;
-  Value *whole = i64(count - rest);
-  if (rest < count) {
-    Value *end = wanted ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, wanted, whole) : whole;
-    emitCountedLoop(b_, end, unit, {}, [&](Value *first, auto) {
+  const std::int64_t rest = (end - begin) % unit;
+  Value *whole = i64(end - rest);
+  if (begin + rest < end) {
+    Value *last = wanted ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, wanted, whole) : whole;
+    emitLoopFrom(b_, i64(begin), last, unit, {}, [&](Value *first, auto) {
       each(first, unit);
       return Carried{};
     });

@@ -24,10 +24,12 @@ struct DotPlan {
   std::int64_t lanes;                  // of a vector of sums
   std::int64_t vectors;                // beside each other in a micro-tile
   std::int64_t rows;                   // of a micro-tile
+  std::int64_t rowsInHalves;           // at the end of m, in micro-tiles of half as many
   std::int64_t panelColumns() const { return lanes * vectors; }
   std::int64_t together;  // steps of k in an element of a copy
   ir::ElementKind copied; // what copies are of
   std::int64_t depth;     // of a copy, in its elements
+  std::int64_t slice;     // of the depth, that all micro-tiles multiply before the next
   std::int64_t elementBytes;
   std::int64_t bytesA;          // of one part
   std::int64_t bytesB;          // of one part: all panels
@@ -51,9 +53,9 @@ public:
 protected:
   void forEachMatrix(llvm::function_ref<void(llvm::Value *batch)> each);
   void forEachPanel(llvm::function_ref<void(llvm::Value *firstColumn, std::int64_t columns)> each);
-  /// `each` for whole units of a count, and for the rest; none that begins behind what is wanted
-  /// (null: all of it).
-  void forEachUnit(std::int64_t count, std::int64_t unit, llvm::Value *wanted,
+  /// `each` for whole units of what lies between, and for the rest; none that begins behind what is
+  /// wanted (null: all of it).
+  void forEachUnit(std::int64_t begin, std::int64_t end, std::int64_t unit, llvm::Value *wanted,
                    llvm::function_ref<void(llvm::Value *first, std::int64_t count)> each);
   /// Columns of a panel with those that fill it up.
   std::int64_t widthOf(std::int64_t columns) const;

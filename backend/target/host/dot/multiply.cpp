@@ -14,7 +14,7 @@ public:
 
 private:
   void emitMicroTile(const Matrices &matrices, const MicroTile &tile) override {
-    Carried sums = loadSums(matrices.from, tile);
+    Carried sums = loadSums(matrices, tile);
     if (plan_.sweeps.size() > 1) {
       Carried small(sums.size(), llvm::Constant::getNullValue(sums[0]->getType()));
       small = sweep(matrices, tile, plan_.sweeps[0], small);
@@ -46,23 +46,21 @@ private:
         multiplyAdd(partOfA(piece.a.data, partA), piece.a.rowStride,
                     rowOfB(piece.b, partB, tile, k), tile, k, sums);
     };
-    const auto loop = [&](Value *end, std::int64_t unroll) {
-      sums = emitCountedLoop(b_, end, unroll, sums, [&](Value *k, llvm::ArrayRef<Value *> carried) {
-        sums.assign(carried.begin(), carried.end());
-        for (std::int64_t u = 0; u < unroll; ++u) step(b_.CreateNUWAdd(k, i64(u)));
-        return sums;
-      });
-    };
     // A loop around so many multiply-adds costs nothing.
-    constexpr std::int64_t kLongStep = 16, kUnroll = 4;
-    const bool isLong = tile.rows * tile.vectors >= kLongStep;
-    if (piece.depth || isLong) {
-      loop(piece.depth ? piece.depth : i64(plan_.depth), 1);
-      return sums;
-    }
-    const std::int64_t rest = plan_.depth % kUnroll, whole = plan_.depth - rest;
-    if (whole > 0) loop(i64(whole), kUnroll);
-    for (std::int64_t k = whole; k < plan_.depth; ++k) step(i64(k));
+    constexpr std::int64_t kLongStep = 16;
+    const std::int64_t together = tile.rows * tile.vectors >= kLongStep ? 1 : 4;
+    const auto loop = [&](Value *first, Value *end, std::int64_t steps) {
+      const auto body = [&](Value *k, llvm::ArrayRef<Value *> carried) {
+        sums.assign(carried.begin(), carried.end());
+        for (std::int64_t i = 0; i < steps; ++i) step(b_.CreateNUWAdd(k, i64(i)));
+        return sums;
+      };
+      sums = emitLoopFrom(b_, first, end, steps, Carried(sums), body);
+    };
+    Value *depth = piece.depth ? piece.depth : i64(plan_.depth);
+    Value *whole = b_.CreateSub(depth, b_.CreateURem(depth, i64(together)));
+    loop(i64(0), whole, together);
+    if (whole != depth) loop(whole, depth, 1);
     return sums;
   }
 
@@ -78,9 +76,10 @@ private:
     const std::int64_t below = llvm::divideCeilSigned(shape_.m, plan_.rows);
     const std::int64_t bytesPerStep =
         llvm::divideCeilSigned(plan_.bytesPanels(), across * below * plan_.depth);
-    Value *number =
-        b_.CreateAdd(b_.CreateMul(b_.CreateUDiv(tile.firstRow, i64(plan_.rows)), i64(across)),
-                     b_.CreateUDiv(tile.firstColumn, i64(plan_.panelColumns())));
+    Value *above =
+        b_.CreateUDiv(b_.CreateNUWAdd(tile.firstRow, i64(plan_.rows - 1)), i64(plan_.rows));
+    Value *number = b_.CreateAdd(b_.CreateMul(above, i64(across)),
+                                 b_.CreateUDiv(tile.firstColumn, i64(plan_.panelColumns())));
     return {bytesInto(b.next, b_.CreateMul(number, i64(bytesPerStep * plan_.depth))), bytesPerStep};
   }
 
@@ -144,15 +143,15 @@ private:
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {z->getType()}, {x, y, z});
   }
 
-  Carried loadSums(const DotOperand &sum, const MicroTile &tile) {
+  Carried loadSums(const Matrices &matrices, const MicroTile &tile) {
     Carried sums;
     llvm::BasicBlock *before = b_.GetInsertBlock();
     llvm::Function *function = before->getParent();
     auto *load = llvm::BasicBlock::Create(b_.getContext(), "load", function);
     auto *multiply = llvm::BasicBlock::Create(b_.getContext(), "multiply", function);
-    b_.CreateCondBr(sums_.areNew ? sums_.areNew : b_.getFalse(), multiply, load);
+    b_.CreateCondBr(matrices.areNew, multiply, load);
     b_.SetInsertPoint(load);
-    forEachVector(sum, tile, [&](Value *pointer, std::int64_t lanes) {
+    forEachVector(matrices.from, tile, [&](Value *pointer, std::int64_t lanes) {
       sums.push_back(loadVector(pointer, lanes));
     });
     b_.CreateBr(multiply);

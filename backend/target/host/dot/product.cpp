@@ -5,35 +5,62 @@ namespace imbrex::host {
 using llvm::Value;
 
 void DotProduct::multiply(const DotOperand &a, const DotOperand &b) {
-  const auto forEachRows = [&](llvm::function_ref<void(Value *, std::int64_t)> each) {
-    forEachUnit(shape_.m, plan_.rows, sums_.rows, each);
-  };
-  const auto forEachColumns = [&](llvm::function_ref<void(Value *, std::int64_t)> each) {
-    forEachUnit(shape_.n, plan_.panelColumns(), sums_.columns, each);
-  };
   forEachMatrix([&](Value *batch) {
     const Matrices matrices{.a = atBatch(a, batch, plan_.copied),
                             .b = atBatch(b, batch, shape_.sum),
                             .from = atBatch(sums_.at, batch, shape_.sum),
-                            .to = atBatch(sums_.to, batch, shape_.sum)};
+                            .to = atBatch(sums_.to, batch, shape_.sum),
+                            .areNew = sums_.areNew ? sums_.areNew : b_.getFalse()};
     beginMatrix(matrices);
-    const auto microTile = [&](Value *row, std::int64_t rows, Value *column, std::int64_t columns) {
-      emitMicroTile(matrices, {.firstRow = row,
-                               .firstColumn = column,
-                               .rows = rows,
-                               .columns = columns,
-                               .vectors = widthOf(columns) / plan_.lanes});
-    };
-    if (hasNearPanels())
-      forEachColumns([&](Value *column, std::int64_t columns) {
-        forEachRows([&](Value *row, std::int64_t rows) { microTile(row, rows, column, columns); });
-      });
+    if (plan_.slice < plan_.depth)
+      multiplySlices(matrices);
     else
-      forEachRows([&](Value *row, std::int64_t rows) {
-        forEachColumns(
-            [&](Value *column, std::int64_t columns) { microTile(row, rows, column, columns); });
-      });
+      multiplyMatrix(matrices);
   });
+}
+
+/// Between two slices sums are where they were before the first.
+void DotProduct::multiplySlices(const Matrices &all) {
+  emitCountedLoop(b_, i64(plan_.depth), plan_.slice, {}, [&](Value *k, auto) {
+    Matrices slice = all;
+    slice.a.data = at(all.a.data, k, plan_.copied);
+    slice.b.data = at(all.b.data, b_.CreateMul(k, all.b.rowStride), shape_.sum);
+    slice.areNew = b_.CreateAnd(all.areNew, b_.CreateICmpEQ(k, i64(0)));
+    Value *isLast = b_.CreateICmpEQ(k, i64(plan_.depth - plan_.slice));
+    slice.to.data = b_.CreateSelect(isLast, all.to.data, all.from.data);
+    slice.to.rowStride = b_.CreateSelect(isLast, all.to.rowStride, all.from.rowStride);
+    slice.depth = i64(plan_.slice);
+    multiplyMatrix(slice);
+    return Carried{};
+  });
+}
+
+void DotProduct::multiplyMatrix(const Matrices &matrices) {
+  const auto forEachRows = [&](llvm::function_ref<void(Value *, std::int64_t)> each) {
+    const std::int64_t first = shape_.m - plan_.rowsInHalves;
+    forEachUnit(0, first, plan_.rows, sums_.rows, each);
+    if (plan_.rowsInHalves > 0)
+      forEachUnit(first, shape_.m, plan_.rowsInHalves / 2, sums_.rows, each);
+  };
+  const auto forEachColumns = [&](llvm::function_ref<void(Value *, std::int64_t)> each) {
+    forEachUnit(0, shape_.n, plan_.panelColumns(), sums_.columns, each);
+  };
+  const auto microTile = [&](Value *row, std::int64_t rows, Value *column, std::int64_t columns) {
+    emitMicroTile(matrices, {.firstRow = row,
+                             .firstColumn = column,
+                             .rows = rows,
+                             .columns = columns,
+                             .vectors = widthOf(columns) / plan_.lanes});
+  };
+  if (hasNearPanels())
+    forEachColumns([&](Value *column, std::int64_t columns) {
+      forEachRows([&](Value *row, std::int64_t rows) { microTile(row, rows, column, columns); });
+    });
+  else
+    forEachRows([&](Value *row, std::int64_t rows) {
+      forEachColumns(
+          [&](Value *column, std::int64_t columns) { microTile(row, rows, column, columns); });
+    });
 }
 
 /// Whether a panel stays in the first-level cache while all rows of a pass over it. If not, rows
@@ -45,7 +72,7 @@ bool DotProduct::hasNearPanels() const {
 }
 
 Carried DotProduct::forEachPiece(const Matrices &matrices, const Carried &initial, PieceBody body) {
-  if (!pieces_) return body({matrices.a, matrices.b}, initial);
+  if (!pieces_) return body({matrices.a, matrices.b, matrices.depth}, initial);
   return emitCountedLoop(b_, pieces_->count, 1, initial,
                          [&](Value *number, llvm::ArrayRef<Value *> carried) {
                            Piece piece = pieceAt(matrices, number);

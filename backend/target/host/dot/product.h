@@ -24,9 +24,11 @@ protected:
     llvm::Value *firstRow, *firstColumn;
     std::int64_t rows, columns, vectors;
   };
-  /// The factors and sums of one matrix of the batch.
+  /// The factors and sums of one matrix of the batch, or of a slice of its k.
   struct Matrices {
     DotOperand a, b, from, to;
+    llvm::Value *areNew;          // see DotSums
+    llvm::Value *depth = nullptr; // of the slice; null: all
   };
   /// In front of all of a matrix' micro-tiles.
   virtual void beginMatrix(const Matrices &) {}
@@ -51,6 +53,8 @@ protected:
   const std::optional<DotPieces> pieces_;
 
 private:
+  void multiplyMatrix(const Matrices &matrices);
+  void multiplySlices(const Matrices &matrices);
   bool hasNearPanels() const;
   Piece pieceAt(const Matrices &matrices, llvm::Value *number);
   llvm::Value *depthOf(llvm::Value *piece);

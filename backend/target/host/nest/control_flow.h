@@ -17,6 +17,12 @@ Carried emitCountedLoop(
     llvm::ArrayRef<llvm::Value *> initial,
     llvm::function_ref<Carried(llvm::Value *index, llvm::ArrayRef<llvm::Value *> carried)> body);
 
+/// The same of `i` from `first` on while it is below `end`: of no trip, maybe.
+Carried emitLoopFrom(
+    llvm::IRBuilder<> &builder, llvm::Value *first, llvm::Value *end, std::int64_t step,
+    llvm::ArrayRef<llvm::Value *> initial,
+    llvm::function_ref<Carried(llvm::Value *index, llvm::ArrayRef<llvm::Value *> carried)> body);
+
 /// Append `if (!condition) body()` and leave the builder behind it.
 void emitUnless(llvm::IRBuilder<> &builder, llvm::Value *condition,
                 llvm::function_ref<void()> body);

@@ -245,11 +245,14 @@ DotOperand WholeEmitter::Product::rowsFor(const DotOperand &a) {
                                     : a;
 }
 
-/// How many trips are one product at most. One that has a where it is wants parts that adjoin.
+/// How many trips are one product at most: panels have half of the second-level cache, a's rows and
+/// sums the other. One that has a where it is wants parts that adjoin.
 std::int64_t WholeEmitter::Product::tripCount() const {
   const bool mayRun =
       canHavePieces(shape_, f_.unit) && (wantsRows(shape_, f_.unit) || step_.product.adjoins);
-  return mayRun ? step_.product.trips : 1;
+  if (!mayRun) return 1;
+  return std::clamp<std::int64_t>(f_.unit.secondLevelBytes / 2 / panelBytes_, 1,
+                                  step_.product.trips);
 }
 
 /// As many as fit, or as the trips of one product want; whole products of them.
