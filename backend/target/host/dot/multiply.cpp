@@ -40,19 +40,21 @@ private:
     Carried sums(initial);
     if (plan_.bytesCorrection > 0) addCorrections(piece.b, tile, sums);
     const Ahead ahead = aheadOf(piece.b, tile);
-    const auto step = [&](Value *k) {
-      if (ahead.first) prefetch(ahead, k);
-      for (const auto &[partA, partB] : products)
-        multiplyAdd(partOfA(piece.a.data, partA), piece.a.rowStride,
-                    rowOfB(piece.b, partB, tile, k), tile, k, sums);
+    llvm::SmallVector<Factors, 2> factors;
+    for (const auto &[partA, partB] : products)
+      factors.push_back(factorsOf(piece, partA, partB, tile));
+    const auto step = [&](Value *k, std::int64_t further) {
+      if (ahead.first) prefetch(ahead, b_.CreateNUWAdd(k, i64(further)));
+      for (const Factors &each : factors) multiplyAdd(each, tile, k, further, sums);
     };
-    // A loop around so many multiply-adds costs nothing.
+    // A loop around so many multiply-adds costs nothing; what is left of rows and columns is less.
     constexpr std::int64_t kLongStep = 16;
-    const std::int64_t together = tile.rows * tile.vectors >= kLongStep ? 1 : 4;
+    const bool isWhole = tile.rows == plan_.rows && tile.columns == plan_.panelColumns();
+    const std::int64_t together = isWhole && tile.rows * tile.vectors < kLongStep ? 4 : 1;
     const auto loop = [&](Value *first, Value *end, std::int64_t steps) {
       const auto body = [&](Value *k, llvm::ArrayRef<Value *> carried) {
         sums.assign(carried.begin(), carried.end());
-        for (std::int64_t i = 0; i < steps; ++i) step(b_.CreateNUWAdd(k, i64(i)));
+        for (std::int64_t i = 0; i < steps; ++i) step(k, i);
         return sums;
       };
       sums = emitLoopFrom(b_, first, end, steps, Carried(sums), body);
@@ -95,17 +97,32 @@ private:
     }
   }
 
-  Value *rowOfB(const DotOperand &b, DotPart part, const MicroTile &tile, Value *k) {
-    if (!plan_.wantsPanels)
-      return at(at(b.data, tile.firstColumn, shape_.sum), b_.CreateMul(k, b.rowStride), shape_.sum);
-    Value *panel = panelOf(b, part, tile);
-    if (tile.columns < plan_.panelColumns()) return rowOfPanel(panel, k, tile.columns);
-    return at(panel, b_.CreateMul(k, b.rowStride), shape_.sum);
+  /// Where a micro-tile's rows of a begin, and its columns of b, of which a row is so many elements
+  /// behind the one before. Frozen: of what they are made LLVM would look for cheaper addresses in
+  /// the loop over k, for half of a compilation, and finds none.
+  struct Factors {
+    llvm::SmallVector<Value *, 12> rows;
+    Value *columns, *strideB;
+  };
+  Factors factorsOf(const Piece &piece, DotPart partA, DotPart partB, const MicroTile &tile) {
+    Factors factors;
+    Value *a = partOfA(piece.a.data, partA);
+    for (std::int64_t i = 0; i < tile.rows; ++i)
+      factors.rows.push_back(
+          b_.CreateFreeze(at(a, b_.CreateMul(rowOfA(tile, i), piece.a.rowStride), plan_.copied)));
+    factors.columns =
+        b_.CreateFreeze(plan_.wantsPanels ? panelOf(piece.b, partB, tile)
+                                          : at(piece.b.data, tile.firstColumn, shape_.sum));
+    const bool isShort = plan_.wantsPanels && tile.columns < plan_.panelColumns();
+    factors.strideB = isShort ? i64(widthOf(tile.columns)) : piece.b.rowStride;
+    return factors;
   }
 
-  /// sums += column k of a times this row of b.
-  void multiplyAdd(Value *a, Value *strideA, Value *row, const MicroTile &tile, Value *k,
+  /// sums += a's column times b's row, `further` behind k: so the address is one, and a constant.
+  void multiplyAdd(const Factors &factors, const MicroTile &tile, Value *k, std::int64_t further,
                    Carried &sums) {
+    Value *row = at(at(factors.columns, b_.CreateMul(k, factors.strideB), shape_.sum),
+                    b_.CreateMul(factors.strideB, i64(further)), shape_.sum);
     llvm::SmallVector<Value *, 16> right;
     for (std::int64_t v = 0; v < tile.vectors; ++v) {
       // A panel is filled up; b itself may end.
@@ -115,7 +132,8 @@ private:
       right.push_back(loadVector(at(row, i64(first), shape_.sum), lanes));
     }
     for (std::int64_t i = 0; i < tile.rows; ++i) {
-      Value *left = broadcast(a, strideA, rowOfA(tile, i), k);
+      Value *rowOfA = at(factors.rows[static_cast<size_t>(i)], k, shape_.sum);
+      Value *left = broadcast(at(rowOfA, i64(further), shape_.sum));
       for (std::int64_t v = 0; v < tile.vectors; ++v) {
         Value *&sum = sums[static_cast<size_t>(i * tile.vectors + v)];
         sum = fusedMultiplyAdd(left, right[static_cast<size_t>(v)], sum);
@@ -130,8 +148,7 @@ private:
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, row, b_.CreateSub(sums_.rows, i64(1)));
   }
 
-  Value *broadcast(Value *a, Value *stride, Value *row, Value *k) {
-    Value *pointer = at(at(a, b_.CreateMul(row, stride), plan_.copied), k, shape_.sum);
+  Value *broadcast(Value *pointer) {
     const llvm::Align align(static_cast<std::uint64_t>(copiedBytes()));
     Value *scalar = b_.CreateAlignedLoad(element_, pointer, align);
     return b_.CreateVectorSplat(static_cast<unsigned>(plan_.lanes), scalar);
