@@ -251,8 +251,8 @@ std::int64_t WholeEmitter::Product::tripCount() const {
   const bool mayRun =
       canHavePieces(shape_, f_.unit) && (wantsRows(shape_, f_.unit) || step_.product.adjoins);
   if (!mayRun) return 1;
-  return std::clamp<std::int64_t>(f_.unit.secondLevelBytes / 2 / panelBytes_, 1,
-                                  step_.product.trips);
+  const std::int64_t copied = panelBytes_ + (wantsRows(shape_, f_.unit) ? rowBytes_ : 0);
+  return std::clamp<std::int64_t>(f_.unit.secondLevelBytes / 2 / copied, 1, step_.product.trips);
 }
 
 /// As many as fit, or as the trips of one product want; whole products of them.
