@@ -106,7 +106,7 @@ HostMachine describe(const llvm::TargetMachine &target) {
   const bool avx512 = isX86 && features.checkFeatures("+avx512bw,+avx512vl,+avx512dq");
   // Second-level caches, by the vendors' optimisation guides: Neoverse N1 to V2 have 1 MiB; Zen to
   // Zen 3 512 KiB, older processors of Intel 256; Sapphire Rapids to Granite Rapids 2 MiB, others
-  // with AVX-512 half of that.
+  // with AVX-512 half of that. Of several the largest is taken.
   VectorUnit vectors{.bits = 128, .registers = 32, .secondLevelBytes = 1 << 20}; // NEON
   if (avx512)
     vectors = {.bits = 512, .registers = 32, .secondLevelBytes = 2 << 20, .dividesInHalves = true};

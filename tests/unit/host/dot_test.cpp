@@ -1,5 +1,6 @@
 #include "backend/launching/amx_permission.h"
 #include "backend/target/host/dot/dot.h"
+#include "backend/target/host/dot/layout.h"
 #include "backend/target/host/dot/operands.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringMap.h"
@@ -265,6 +266,50 @@ TEST_CASE("a dot of any extents touches its own sums only") {
         CHECK(worstError(shape, kUnits[seed % 3], seed) <= kF32Bound);
         ++seed;
       }
+}
+
+TEST_CASE("the last micro-tiles share their rows where one would wait for its own sums") {
+  struct Rows {
+    VectorUnit unit;
+    std::int64_t m, rows, inHalves;
+  };
+  // Two vectors of eight lanes beside each other, or four of sixteen.
+  for (const auto &[unit, m, rows, inHalves] : {Rows{{256, 16}, 128, 6, 8},
+                                                {{256, 16}, 32, 6, 8},
+                                                {{256, 16}, 64, 6, 0},
+                                                {{256, 16}, 8, 4, 0},
+                                                {{512, 32}, 128, 6, 0}}) {
+    CAPTURE(unit.bits);
+    CAPTURE(m);
+    const DotShape shape{.m = m,
+                         .n = 128,
+                         .k = 64,
+                         .a = ElementKind::F32,
+                         .b = ElementKind::F32,
+                         .sum = ElementKind::F32};
+    CHECK(planDot(shape, unit).rows == rows);
+    CHECK(planDot(shape, unit).rowsInHalves == inHalves);
+  }
+}
+
+TEST_CASE("rows of b are read in slices where registers have less than four lines of one") {
+  const auto sliceOf = [](const VectorUnit &unit, std::int64_t m, std::int64_t n, std::int64_t k) {
+    return planDot({.m = m,
+                    .n = n,
+                    .k = k,
+                    .a = ElementKind::F32,
+                    .b = ElementKind::F32,
+                    .sum = ElementKind::F32},
+                   unit)
+        .slice;
+  };
+  CHECK(sliceOf({256, 16}, 1, 512, 128) == 8);
+  CHECK(sliceOf({256, 16}, 6, 512, 128) == 8);
+  CHECK(sliceOf({256, 16}, 1, 512, 100) == 100); // no whole slices
+  CHECK(sliceOf({256, 16}, 1, 56, 128) == 128);  // registers have all of a row
+  CHECK(sliceOf({256, 16}, 7, 512, 128) == 128); // panels
+  CHECK(sliceOf({512, 32}, 1, 512, 128) == 128);
+  CHECK(sliceOf({512, 32}, 8, 512, 128) == 8);
 }
 
 TEST_CASE("few rows are multiplied by slices of b's rows where registers have little of one") {

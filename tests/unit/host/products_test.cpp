@@ -3,6 +3,7 @@
 
 #include "backend/interpret/interpret.h"
 #include "backend/target/host/run/jit.h"
+#include "llvm/Support/Regex.h"
 #include "tests/support/page_end.h"
 #include "tests/support/parsed_kernel.h"
 #include "tests/unit/host/launching.h"
@@ -345,6 +346,24 @@ TEST_CASE(
                  .high = 3,
                  .first = first});
       }
+}
+
+TEST_CASE("the panels of a run of trips have half of the second-level cache") {
+  const ir::Kernel kernel =
+      parsedKernel(textOf({.rows = 32, .columns = 64, .depth = 128, .k = 4096, .high = 32}));
+  const auto hasRunOf = [&](int trips, std::int64_t cacheBytes) {
+    const std::string code =
+        codeOf(kernel, {.bits = 256, .registers = 16, .secondLevelBytes = cacheBytes});
+    return llvm::Regex("urem i64 %[^,]*, " + std::to_string(trips) + "$", llvm::Regex::Newline)
+        .match(code);
+  };
+  constexpr std::int64_t kPanels = 32 << 10; // of 64 columns, 128 deep
+  for (const int trips : {2, 3, 16}) {
+    CAPTURE(trips);
+    CHECK(hasRunOf(trips, 2 * kPanels * trips));
+    CHECK_FALSE(hasRunOf(trips, 2 * kPanels * trips - 1));
+  }
+  CHECK(hasRunOf(16, 64 << 20)); // the depth that a run of so few columns has at most
 }
 
 TEST_CASE("b is read in place where its rows are near") {

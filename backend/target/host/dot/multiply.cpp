@@ -50,7 +50,7 @@ private:
     // A loop around so many multiply-adds costs nothing; what is left of rows and columns is less.
     constexpr std::int64_t kLongStep = 16;
     const bool isWhole = tile.rows == plan_.rows && tile.columns == plan_.panelColumns();
-    const std::int64_t together = isWhole && tile.rows * tile.vectors < kLongStep ? 4 : 1;
+    const std::int64_t unroll = isWhole && tile.rows * tile.vectors < kLongStep ? 4 : 1;
     const auto loop = [&](Value *first, Value *end, std::int64_t steps) {
       const auto body = [&](Value *k, llvm::ArrayRef<Value *> carried) {
         sums.assign(carried.begin(), carried.end());
@@ -59,9 +59,9 @@ private:
       };
       sums = emitLoopFrom(b_, first, end, steps, Carried(sums), body);
     };
-    Value *depth = piece.depth ? piece.depth : i64(plan_.depth);
-    Value *whole = b_.CreateSub(depth, b_.CreateURem(depth, i64(together)));
-    loop(i64(0), whole, together);
+    Value *depth = piece.depth ? piece.depth : i64(plan_.slice);
+    Value *whole = b_.CreateSub(depth, b_.CreateURem(depth, i64(unroll)));
+    loop(i64(0), whole, unroll);
     if (whole != depth) loop(whole, depth, 1);
     return sums;
   }

@@ -29,7 +29,6 @@ void DotProduct::multiplySlices(const Matrices &all) {
     Value *isLast = b_.CreateICmpEQ(k, i64(plan_.depth - plan_.slice));
     slice.to.data = b_.CreateSelect(isLast, all.to.data, all.from.data);
     slice.to.rowStride = b_.CreateSelect(isLast, all.to.rowStride, all.from.rowStride);
-    slice.depth = i64(plan_.slice);
     multiplyMatrix(slice);
     return Carried{};
   });
@@ -72,7 +71,7 @@ bool DotProduct::hasNearPanels() const {
 }
 
 Carried DotProduct::forEachPiece(const Matrices &matrices, const Carried &initial, PieceBody body) {
-  if (!pieces_) return body({matrices.a, matrices.b, matrices.depth}, initial);
+  if (!pieces_) return body({matrices.a, matrices.b}, initial);
   return emitCountedLoop(b_, pieces_->count, 1, initial,
                          [&](Value *number, llvm::ArrayRef<Value *> carried) {
                            Piece piece = pieceAt(matrices, number);

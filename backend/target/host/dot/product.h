@@ -27,8 +27,7 @@ protected:
   /// The factors and sums of one matrix of the batch, or of a slice of its k.
   struct Matrices {
     DotOperand a, b, from, to;
-    llvm::Value *areNew;          // see DotSums
-    llvm::Value *depth = nullptr; // of the slice; null: all
+    llvm::Value *areNew; // see DotSums
   };
   /// In front of all of a matrix' micro-tiles.
   virtual void beginMatrix(const Matrices &) {}
@@ -37,7 +36,7 @@ protected:
   /// rows x columns sums over all of k.
   virtual void emitMicroTile(const Matrices &matrices, const MicroTile &tile) = 0;
 
-  /// The factors of a piece, and how many elements of copies it has of k (null: all).
+  /// The factors of a piece, and how many elements of copies it has of k (null: all of a slice).
   struct Piece {
     DotOperand a, b;
     llvm::Value *depth = nullptr;

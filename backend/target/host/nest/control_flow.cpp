@@ -3,9 +3,6 @@
 namespace imbrex::host {
 namespace {
 
-using LoopBody =
-    llvm::function_ref<Carried(llvm::Value *index, llvm::ArrayRef<llvm::Value *> carried)>;
-
 /// Of one trip or more.
 Carried emitLoop(llvm::IRBuilder<> &builder, llvm::Value *first, llvm::Value *end,
                  std::int64_t step, llvm::ArrayRef<llvm::Value *> initial, LoopBody body) {
