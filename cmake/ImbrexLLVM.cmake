@@ -40,7 +40,8 @@ if(IMBREX_ENABLE_AMDGPU)
   find_package(ZLIB REQUIRED)
   find_package(LLD REQUIRED CONFIG HINTS ${LLVM_INSTALL_PREFIX})
   if(IMBREX_LLVM_LINK STREQUAL "static")
-    set_target_properties(lldCommon PROPERTIES INTERFACE_LINK_LIBRARIES "")
+    # What they use comes behind them, on a linker's command line.
+    set_target_properties(lldCommon PROPERTIES INTERFACE_LINK_LIBRARIES imbrex_llvm)
     set_target_properties(lldELF PROPERTIES INTERFACE_LINK_LIBRARIES "lldCommon;ZLIB::ZLIB;zstd::libzstd_shared")
     # lld brings LLVM's LTO along, and that LLVM's extensions.
     if(TARGET Polly AND NOT EXISTS ${LLVM_LIBRARY_DIR}/libPolly.a)
