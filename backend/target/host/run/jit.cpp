@@ -5,6 +5,8 @@
 #include "backend/target/host/run/runtime_calls.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -27,6 +29,16 @@ void orAbort(llvm::Error error) {
   if (error) IMBREX_UNREACHABLE("the JIT failed: {0}", llvm::toString(std::move(error)));
 }
 
+llvm::orc::JITTargetMachineBuilder processorFound() {
+  llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
+  const llvm::StringMap<bool> found = llvm::sys::getHostCPUFeatures();
+  builder.setCPU(llvm::sys::getHostCPUName().str());
+  builder.getFeatures() = featuresBesides(builder.getTargetTriple(), builder.getCPU(), found);
+  if (found.lookup("amx-tile") && !mayUseAmx())
+    builder.getFeatures().AddFeature("amx-tile", false); // and what LLVM knows to rest on it
+  return builder;
+}
+
 /// All of LLVM that outlives a compilation. Never destroyed: statics may launch while they go.
 class Session {
 public:
@@ -44,12 +56,13 @@ private:
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetAsmParser(); // for inline_asm
-    auto builder = orAbort(llvm::orc::JITTargetMachineBuilder::detectHost());
-    if (llvm::sys::getHostCPUFeatures().lookup("amx-tile") && !mayUseAmx())
-      builder.getFeatures().AddFeature("amx-tile", false); // and what LLVM knows to rest on it
+    llvm::orc::JITTargetMachineBuilder builder = processorFound();
     compiler.emplace(targetMachineOf(builder));
     jit =
-        orAbort(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(builder)).create());
+        orAbort(llvm::orc::LLJITBuilder()
+                    .setJITTargetMachineBuilder(std::move(builder))
+                    .setPlatformSetUp(llvm::orc::setUpInactivePlatform) // no code of ours starts up
+                    .create());
     defineRuntimeCalls();
   }
 
@@ -89,6 +102,22 @@ Compiler &portableCompiler() {
   return only;
 }
 const HostMachine &machine() { return nativeCompiler().machine(); }
+
+llvm::SubtargetFeatures featuresBesides(const llvm::Triple &triple, llvm::StringRef cpu,
+                                        const llvm::StringMap<bool> &found) {
+  std::string problem;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  IMBREX_CHECK(target, "LLVM has no code for this processor: {0}", problem);
+  const std::unique_ptr<llvm::MCSubtargetInfo> named(
+      target->createMCSubtargetInfo(triple, cpu, ""));
+  llvm::SubtargetFeatures besides;
+  for (const llvm::SubtargetFeatureKV &feature : named->getAllProcessorFeatures()) {
+    const auto at = found.find(feature.Key);
+    if (at != found.end() && at->second != named->getFeatureBits()[feature.Value])
+      besides.AddFeature(feature.Key, at->second);
+  }
+  return besides;
+}
 
 std::unique_ptr<llvm::TargetMachine> targetMachineOf(llvm::orc::JITTargetMachineBuilder builder) {
   builder.setRelocationModel(llvm::Reloc::PIC_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "backend/target/host/compiler.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
 
 #include <memory>
 #include <string>
@@ -22,6 +23,12 @@ Compiler &nativeCompiler();
 /// depend on which processor is found.
 Compiler &portableCompiler();
 const HostMachine &machine();
+
+/// What a processor is found to have, or to lack, other than what LLVM knows of its name: features
+/// are what LLVM takes longest over when it makes a TargetMachine, whether they change anything or
+/// not. To be used once LLVM knows the target.
+llvm::SubtargetFeatures featuresBesides(const llvm::Triple &triple, llvm::StringRef cpu,
+                                        const llvm::StringMap<bool> &found);
 
 /// What makes code that ORC loads. It may lie anywhere, near its constants, since ORC keeps an
 /// object together: else LLVM takes a JIT's constants to be anywhere too, and has an instruction
