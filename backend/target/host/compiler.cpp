@@ -6,6 +6,7 @@
 #include "backend/support/file_name.h"
 #include "backend/support/lifetime.h"
 #include "backend/target/host/scale_by_powers.h"
+#include "llvm/CodeGen/Passes.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -40,11 +41,28 @@ void optimise(llvm::Module &module, llvm::TargetMachine &target, const HostMachi
   if (machine.hasAvx512) scaleByPowers(module);
 }
 
+/// LLVM's passes, on x86 but for the machine combiner: of what our code has in it that pass only
+/// reorders sums of integers, so that products of bytes need more registers than there are.
+class CodeGeneratorPasses final : public llvm::legacy::PassManager {
+public:
+  explicit CodeGeneratorPasses(bool isX86) : isX86_(isX86) {}
+
+  void add(llvm::Pass *pass) override {
+    if (isX86_ && pass->getPassID() == &llvm::MachineCombinerID)
+      delete pass;
+    else
+      PassManager::add(pass);
+  }
+
+private:
+  const bool isX86_;
+};
+
 std::unique_ptr<llvm::MemoryBuffer> generate(llvm::Module &module, llvm::TargetMachine &target,
                                              llvm::CodeGenFileType type) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
+  CodeGeneratorPasses passes(target.getTargetTriple().isX86());
   const bool refused = target.addPassesToEmitFile(passes, stream, nullptr, type);
   IMBREX_CHECK(!refused, "this target cannot write object code");
   passes.run(module);

@@ -6,6 +6,8 @@
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
@@ -16,6 +18,8 @@
 #include "tests/support/semantics.h"
 
 #include <doctest/doctest.h>
+
+#include <sstream>
 
 /// Code for processors newer than the one that the tests run on, as text: some of their
 /// instructions give other bits than docs/semantics.md says.
@@ -216,6 +220,49 @@ define void @k(ptr %x) {
   CHECK(assembly.find("movabs") == std::string::npos);
 }
 
+namespace {
+
+const llvm::Triple kLinux("x86_64-unknown-linux-gnu");
+
+std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const std::string &cpu,
+                                                 const std::string &features = "") {
+  llvm::InitializeNativeTarget();
+  std::string problem;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(kLinux, problem);
+  REQUIRE_MESSAGE(target != nullptr, problem);
+  return std::unique_ptr<llvm::MCSubtargetInfo>(
+      target->createMCSubtargetInfo(kLinux, cpu, features));
+}
+
+} // namespace
+
+TEST_CASE("what is found beside a processor's name gives the same code as all that is found") {
+  if (!isX86()) {
+    MESSAGE("SKIP: LLVM may have no x86 here");
+    return;
+  }
+  const std::vector<std::string> cpus{"x86-64",         "haswell", "skylake-avx512", "znver3",
+                                      "sapphirerapids", "znver5",  "sierraforest",   "core2"};
+  for (const std::string &name : cpus)
+    for (const std::string &other : cpus) {
+      CAPTURE(name);
+      CAPTURE(other);
+      // A processor of this name, with what the other has: as LLVM finds features.
+      const auto all = subtarget(other);
+      llvm::StringMap<bool> found = llvm::sys::getHostCPUFeatures();
+      llvm::SubtargetFeatures applied;
+      for (const llvm::SubtargetFeatureKV &feature : all->getAllProcessorFeatures())
+        if (const auto at = found.find(feature.Key); at != found.end()) {
+          at->second = all->getFeatureBits()[feature.Value];
+          applied.AddFeature(feature.Key, at->second);
+        }
+      const llvm::SubtargetFeatures besides = featuresBesides(kLinux, name, found);
+      CHECK(besides.getFeatures().empty() == (name == other));
+      CHECK(subtarget(name, besides.getString())->getFeatureBits() ==
+            subtarget(name, applied.getString())->getFeatureBits());
+    }
+}
+
 TEST_CASE("exponentials are scaled by an instruction where a processor has it") {
   if (!isX86()) {
     MESSAGE("SKIP: LLVM may have no x86 here");
@@ -270,6 +317,34 @@ TEST_CASE("kernels for the host flush subnormals in products of bf16 alone, on a
       CHECK(otherBits(isProductOfBf16(kernels[i]) ? withoutProducts(assembly) : assembly) == "");
     }
   }
+}
+
+TEST_CASE("sums of products of bytes stay in registers") {
+  if (!isX86()) {
+    MESSAGE("SKIP: LLVM may have no x86 here");
+    return;
+  }
+  Compiler compiler(targetMachineOf("haswell"));
+  ir::Kernel kernel = testing::parsedKernel(R"(
+kernel @k(%a: view<const i8, 2>, %b: view<const i8, 2>, %c: view<i32, 2>) stage tiles {
+  %zero = constant 0 : i32
+  %none = constant 0 : i32[96x64]
+  %x = view.load %a, %zero, %zero : i8[96x64]
+  %y = view.load %b, %zero, %zero : i8[64x64]
+  %d = dot %x, %y, %none : i32[96x64]
+  view.store %c, %d, %zero, %zero
+})");
+  Diagnostics diagnostics;
+  REQUIRE(runPasses(kernel, hostPipeline(), diagnostics));
+  const KernelCode code = compileKernel(kernel, usualTraits(kernel), compiler);
+  std::istringstream lines(disassembled(code.object->getMemBufferRef(), "haswell"));
+  int products = 0, toStack = 0;
+  for (std::string line; std::getline(lines, line);) {
+    products += line.find("vpmaddwd") != std::string::npos;
+    toStack += line.find("%ymm") < line.find("(%rsp)") && line.ends_with("(%rsp)");
+  }
+  CHECK(products >= 48); // four steps of six rows and two vectors
+  CHECK(toStack <= 4);
 }
 
 TEST_CASE("products of bf16 compile whatever is left of a row") {

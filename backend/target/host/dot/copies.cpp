@@ -217,7 +217,7 @@ private:
         at(b.data, b_.CreateMul(b_.CreateMul(word, i64(plan_.together)), b.rowStride), shape_.b);
     forEachPanel([&](Value *firstColumn, std::int64_t columns) {
       Value *to = rowOfPanel(panelOf(panels, DotPart::Whole, firstColumn), word, columns);
-      inVectors(columns, [&](Value *column, std::int64_t lanes) {
+      inVectors(columns, plan_.lanes, [&](Value *column, std::int64_t lanes) {
         auto *type = llvm::FixedVectorType::get(scratchElementType(b_.getContext(), plan_.copied),
                                                 static_cast<unsigned>(lanes));
         llvm::SmallVector<Value *, 4> rows;
@@ -266,25 +266,25 @@ private:
     }
   }
 
-  /// `each(first, lanes)` for vectors of elements, and for what is left; the few of a panel's row
-  /// one behind the other.
-  void inVectors(std::int64_t count, llvm::function_ref<void(Value *, std::int64_t)> each) {
+  /// `each(first, lanes)` for vectors of so many elements, a few in a trip, and for what is left.
+  void inVectors(std::int64_t count, std::int64_t lanes,
+                 llvm::function_ref<void(Value *, std::int64_t)> each) {
     constexpr std::int64_t kFew = 4;
-    const std::int64_t whole = count - count % plan_.lanes;
-    if (whole <= kFew * plan_.lanes)
-      for (std::int64_t first = 0; first < whole; first += plan_.lanes)
-        each(i64(first), plan_.lanes);
-    else
-      emitCountedLoop(b_, i64(whole), plan_.lanes, {}, [&](Value *first, auto) {
-        each(first, plan_.lanes);
+    const std::int64_t together = kFew * lanes, whole = count - count % lanes;
+    const std::int64_t inTrips = whole > together ? whole - whole % together : 0;
+    if (inTrips > 0)
+      emitCountedLoop(b_, i64(inTrips), together, {}, [&](Value *first, auto) {
+        for (std::int64_t at = 0; at < together; at += lanes)
+          each(b_.CreateNUWAdd(first, i64(at)), lanes);
         return Carried{};
       });
+    for (std::int64_t first = inTrips; first < whole; first += lanes) each(i64(first), lanes);
     inPowersOfTwo(whole, count,
-                  [&](std::int64_t first, std::int64_t lanes) { each(i64(first), lanes); });
+                  [&](std::int64_t first, std::int64_t rest) { each(i64(first), rest); });
   }
 
   void copyRow(Value *from, ElementKind kind, DotPart part, Value *to, std::int64_t count) {
-    inVectors(count, [&](Value *first, std::int64_t lanes) {
+    inVectors(count, plan_.lanes * plan_.together, [&](Value *first, std::int64_t lanes) {
       Value *loaded = loadDotElements(b_, kind, plan_.copied, part, at(from, first, kind), lanes);
       if (plan_.together > 1) loaded = words_.ofA(loaded);
       b_.CreateAlignedStore(loaded, at(to, first, plan_.copied),
