@@ -15,6 +15,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <unistd.h>
 
 namespace {
@@ -28,7 +29,7 @@ using imbrex::i8;
 
 int rounds = 15;
 
-constexpr double kNoFloor = 0; // beside what cannot be reached
+constexpr double kNoFloor = 0; // beside what cannot be reached, or is wrong
 
 void randomise(buffer<f32> &values, unsigned seed) {
   std::mt19937 random(seed);

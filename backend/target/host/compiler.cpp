@@ -41,8 +41,9 @@ void optimise(llvm::Module &module, llvm::TargetMachine &target, const HostMachi
   if (machine.hasAvx512) scaleByPowers(module);
 }
 
-/// LLVM's passes, on x86 but for the machine combiner: of what our code has in it that pass only
-/// reorders sums of integers, so that products of bytes need more registers than there are.
+/// LLVM's passes, on x86 but for the machine combiner: in our code, whose floats nothing may
+/// reorder, it reorders integers alone, so that sums of products of bytes need more registers than
+/// there are.
 class CodeGeneratorPasses final : public llvm::legacy::PassManager {
 public:
   explicit CodeGeneratorPasses(bool isX86) : isX86_(isX86) {}

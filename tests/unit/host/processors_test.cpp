@@ -32,6 +32,8 @@ namespace {
 constexpr auto kOtherBits = std::to_array<std::string_view>(
     {"bf16", "vrcp", "vrsqrt", "rcpps", "rcpss", "rsqrtps", "rsqrtss", "vreduce", "vdpphps"});
 
+const llvm::Triple kLinux("x86_64-unknown-linux-gnu");
+
 const std::vector<std::string> kNewCpus{"sierraforest", "znver5", "sapphirerapids",
                                         "diamondrapids"};
 
@@ -39,7 +41,7 @@ std::unique_ptr<llvm::TargetMachine> targetMachineOf(const std::string &cpu) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetDisassembler();
-  llvm::orc::JITTargetMachineBuilder builder{llvm::Triple("x86_64-unknown-linux-gnu")};
+  llvm::orc::JITTargetMachineBuilder builder{kLinux};
   builder.setCPU(cpu);
   return host::targetMachineOf(std::move(builder));
 }
@@ -49,7 +51,7 @@ bool isX86() { return llvm::Triple(llvm::sys::getProcessTriple()).isX86(); }
 /// The instructions of an object file, one a line.
 std::string disassembled(llvm::MemoryBufferRef object, const std::string &cpu) {
   LLVMDisasmContextRef reader =
-      LLVMCreateDisasmCPU("x86_64-unknown-linux-gnu", cpu.c_str(), nullptr, 0, nullptr, nullptr);
+      LLVMCreateDisasmCPU(kLinux.str().c_str(), cpu.c_str(), nullptr, 0, nullptr, nullptr);
   REQUIRE(reader != nullptr);
   const auto file = llvm::cantFail(llvm::object::ObjectFile::createELFObjectFile(object));
   std::string text;
@@ -119,16 +121,15 @@ llvm::StringMap<bool> featuresOf(const std::string &cpu) {
 
 TEST_CASE(
     "what the emulator compiles is the same on new processors, which would flush subnormals") {
-  const llvm::Triple triple("x86_64-unknown-linux-gnu");
   if (!isX86()) {
     MESSAGE("SKIP: LLVM may have no x86 here");
     return;
   }
   CHECK(otherBits(compiled(kPassesThrough, "sapphirerapids")).find("vcvtneps2bf16") !=
         std::string::npos);
-  CHECK(portableCpu(triple, featuresOf("nehalem")) == "x86-64");
+  CHECK(portableCpu(kLinux, featuresOf("nehalem")) == "x86-64");
   for (const std::string cpu : {"haswell", "znver3", "znver5", "sapphirerapids"})
-    CHECK(portableCpu(triple, featuresOf(cpu)) == "x86-64-v3");
+    CHECK(portableCpu(kLinux, featuresOf(cpu)) == "x86-64-v3");
   for (const char *cpu : {"x86-64", "x86-64-v3"})
     CHECK(otherBits(compiled(kPassesThrough, cpu)) == "");
   CHECK(portableCompiler().machine().vectors.bits <= 256);
@@ -221,8 +222,6 @@ define void @k(ptr %x) {
 }
 
 namespace {
-
-const llvm::Triple kLinux("x86_64-unknown-linux-gnu");
 
 std::unique_ptr<llvm::MCSubtargetInfo> subtarget(const std::string &cpu,
                                                  const std::string &features = "") {

@@ -270,11 +270,11 @@ private:
   void inVectors(std::int64_t count, std::int64_t lanes,
                  llvm::function_ref<void(Value *, std::int64_t)> each) {
     constexpr std::int64_t kFew = 4;
-    const std::int64_t together = kFew * lanes, whole = count - count % lanes;
-    const std::int64_t inTrips = whole > together ? whole - whole % together : 0;
+    const std::int64_t perTrip = kFew * lanes, whole = count - count % lanes;
+    const std::int64_t inTrips = whole > perTrip ? whole - whole % perTrip : 0;
     if (inTrips > 0)
-      emitCountedLoop(b_, i64(inTrips), together, {}, [&](Value *first, auto) {
-        for (std::int64_t at = 0; at < together; at += lanes)
+      emitCountedLoop(b_, i64(inTrips), perTrip, {}, [&](Value *first, auto) {
+        for (std::int64_t at = 0; at < perTrip; at += lanes)
           each(b_.CreateNUWAdd(first, i64(at)), lanes);
         return Carried{};
       });
