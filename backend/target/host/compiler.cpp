@@ -139,9 +139,12 @@ HostMachine describe(const llvm::TargetMachine &target) {
     vectors.ofBytes = WordProduct::Pairs;
   else if (triple.isAArch64() && features.checkFeatures("+dotprod"))
     vectors.ofBytes = WordProduct::Alike;
+  vectors.hasMatrixBytes = triple.isAArch64() && features.checkFeatures("+i8mm");
+  vectors.hasMatrixBf16 = triple.isAArch64() && features.checkFeatures("+bf16");
   if (avx512 && multipliesPairsOfBf16(target)) vectors.ofBf16 = WordProduct::Bf16;
   vectors.hasAmxBytes = avx512 && features.checkFeatures("+amx-tile,+amx-int8");
   vectors.hasAmxBf16 = avx512 && features.checkFeatures("+amx-tile,+amx-bf16");
+  vectors.hasAmxF16 = avx512 && features.checkFeatures("+amx-tile,+amx-fp16");
   return {.vectors = vectors, .hasAvx512 = avx512, .name = "host-" + triple.getArchName().str()};
 }
 

@@ -1,5 +1,6 @@
 #include "tests/run/machines/emulated_cpu.h"
 #include "tests/run/machines/questions.h"
+#include "tests/support/looped_product.h"
 #include "tests/support/parsed_kernel.h"
 
 #include <doctest/doctest.h>
@@ -63,6 +64,7 @@ TEST_CASE("kernels for AArch64 have NEON's registers") {
     CHECK(machine.vectors.bits == 128);
     CHECK(machine.vectors.registers == 32);
     CHECK_FALSE(machine.hasAvx512);
+    CHECK_FALSE(machine.vectors.hasMatrixBytes);
   });
 }
 
@@ -97,15 +99,47 @@ TEST_CASE("kernels of the table and of the examples do as well") {
   ask(kLast, [](EmulatedCpu &, const semantics::Executor &executor) { askTable(executor); });
 }
 
+/// Where products of bytes and of bf16 are of words, as the matrix instructions and dot products of
+/// AArch64 take them.
+LoopedProduct productOfWords(std::uint32_t seed) {
+  LoopedProduct product = randomLoopedProduct(seed);
+  product.element = std::vector<std::string>{"i8", "u8", "bf16"}[seed % 3];
+  product.sum = product.element == "bf16" ? "f32" : "i32";
+  return product;
+}
+
+void askProductsOfWords(EmulatedCpu &cpu, std::uint32_t first, std::uint32_t count) {
+  const auto prepare = [&](const ir::Kernel &kernel, Diagnostics &) -> LaunchOf {
+    return [&cpu, own = std::make_shared<ir::Kernel>(kernel.clone())](
+               const ir::Grid &grid, llvm::ArrayRef<ir::Argument> arguments,
+               Diagnostics &diagnostics) { return cpu.run(*own, grid, arguments, diagnostics); };
+  };
+  for (std::uint32_t seed = first; seed < first + count; ++seed) {
+    const LoopedProduct product = productOfWords(seed);
+    CAPTURE(seed);
+    CAPTURE(textOf(product));
+    CHECK(difference(product, prepare) == "");
+  }
+}
+
+TEST_CASE("AArch64's matrix instructions and dot products add up what is in the boxes") {
+  ask(kLast, [](EmulatedCpu &cpu, const auto &) {
+    CHECK(cpu.compiler().machine().vectors.hasMatrixBytes);
+    CHECK(cpu.compiler().machine().vectors.hasMatrixBf16);
+    askProductsOfWords(cpu, 0, 20);
+  });
+}
+
 // Run by --no-skip: ten minutes.
 TEST_CASE("every AArch64 agrees" * doctest::skip()) {
   for (const Arm &arm :
        {kLast, Arm{"apple-m1", "max"}, Arm{"a64fx", "a64fx"}, Arm{"neoverse-n1", "neoverse-n1"},
         Arm{"cortex-a72", "cortex-a72"}, kFirst})
-    ask(arm, [](EmulatedCpu &, const auto &executor) {
+    ask(arm, [](EmulatedCpu &cpu, const auto &executor) {
       askPage(executor);
       askRandomKernels(executor, 0, 300);
       askTable(executor);
+      askProductsOfWords(cpu, 0, 300);
     });
 }
 

@@ -14,6 +14,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
+#include "tests/support/looped_product.h"
 #include "tests/support/parsed_kernel.h"
 #include "tests/support/semantics.h"
 
@@ -196,11 +197,40 @@ TEST_CASE("tiles of AMX are for processors that have them, and products that fil
     CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::BF16, 128, 4));
     CHECK(isOnTiles(cpu, ir::ElementKind::I8, 64, 9));
     CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::I8, 64, 8));
-    CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::F16, 64));
+    CHECK(isOnTiles(cpu, ir::ElementKind::F16, 64) == (cpu == "graniterapids"));
     CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::F32, 64));
   }
   for (const std::string cpu : {"znver5", "icelake-server", "haswell"})
     CHECK_FALSE(isOnTiles(cpu, ir::ElementKind::BF16, 64));
+}
+
+TEST_CASE("products of f16 in AMX's tiles are those of bf16, but for the instruction") {
+  if (!isX86()) {
+    MESSAGE("SKIP: LLVM may have no x86 here");
+    return;
+  }
+  const std::string cpu = "graniterapids";
+  const auto codeOf = [&](const std::string &element) {
+    ir::Kernel kernel = testing::parsedKernel(testing::textOf({.rows = 40,
+                                                               .columns = 48,
+                                                               .depth = 64,
+                                                               .m = 77,
+                                                               .n = 90,
+                                                               .k = 190,
+                                                               .element = element,
+                                                               .high = 3,
+                                                               .first = 0}));
+    Diagnostics diagnostics;
+    REQUIRE(runPasses(kernel, hostPipeline(), diagnostics));
+    Compiler compiler(targetMachineOf(cpu));
+    const KernelCode code = compileKernel(kernel, usualTraits(kernel), compiler);
+    return disassembled(code.object->getMemBufferRef(), cpu);
+  };
+  std::string ofF16 = codeOf("f16");
+  REQUIRE(ofF16.find("tdpfp16ps") != std::string::npos);
+  for (std::size_t at = 0; (at = ofF16.find("tdpfp16ps", at)) != std::string::npos;)
+    ofF16.replace(at, 9, "tdpbf16ps");
+  CHECK(ofF16 == codeOf("bf16"));
 }
 
 TEST_CASE("constants are near the code that a JIT loads") {

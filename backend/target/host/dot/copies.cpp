@@ -25,7 +25,7 @@ public:
   void copyPanels(const DotOperand &b, const DotOperand &panels) {
     forEachMatrix([&](Value *batch) {
       const DotOperand from = atBatch(b, batch, shape_.b);
-      Value *to = atBatch(panels, batch, shape_.sum).data;
+      Value *to = atBatch(panels, batch, plan_.word).data;
       if (shape_.isTransposedB)
         for (const DotPart part : plan_.partsB) copyTransposed(from, part, to);
       else if (plan_.together > 1)
@@ -41,7 +41,7 @@ private:
   void copyA(const DotOperand &a, DotPart part, const DotOperand &rows) {
     emitCountedLoop(b_, i64(shape_.m), 1, {}, [&](Value *row, auto) {
       Value *from = at(a.data, b_.CreateMul(row, a.rowStride), shape_.a);
-      Value *to = at(partOfA(rows.data, part), b_.CreateMul(row, i64(plan_.depth)), shape_.sum);
+      Value *to = at(partOfA(rows.data, part), b_.CreateMul(row, i64(plan_.depth)), plan_.word);
       copyRow(from, shape_.a, part, to, shape_.k);
       fillUp(to);
       return Carried{};
@@ -80,7 +80,7 @@ private:
     const std::int64_t rest = columns % plan_.lanes;
     if (rest == 0) return;
     b_.CreateAlignedStore(llvm::Constant::getNullValue(vectorType()),
-                          at(row, i64(columns - rest), shape_.sum), elementAlign());
+                          at(row, i64(columns - rest), plan_.word), elementAlign());
   }
 
   /// The same of as many rows of b at a time as have their steps in a word.
@@ -152,7 +152,7 @@ private:
     transpose(vectors);
     for (std::int64_t word = 0; word < square.words; ++word) {
       Value *row = rowOfPanel(panel, b_.CreateAdd(square.firstWord, i64(word)), width);
-      b_.CreateAlignedStore(vectors[static_cast<size_t>(word)], at(row, i64(column), shape_.sum),
+      b_.CreateAlignedStore(vectors[static_cast<size_t>(word)], at(row, i64(column), plan_.word),
                             elementAlign());
     }
   }
@@ -217,7 +217,7 @@ private:
         at(b.data, b_.CreateMul(b_.CreateMul(word, i64(plan_.together)), b.rowStride), shape_.b);
     forEachPanel([&](Value *firstColumn, std::int64_t columns) {
       Value *to = rowOfPanel(panelOf(panels, DotPart::Whole, firstColumn), word, columns);
-      inVectors(columns, plan_.lanes, [&](Value *column, std::int64_t lanes) {
+      inVectors(columns, copiedColumns(), [&](Value *column, std::int64_t lanes) {
         auto *type = llvm::FixedVectorType::get(scratchElementType(b_.getContext(), plan_.copied),
                                                 static_cast<unsigned>(lanes));
         llvm::SmallVector<Value *, 4> rows;
@@ -228,15 +228,23 @@ private:
                                                         at(row, column, shape_.b), lanes)
                                       : llvm::Constant::getNullValue(type));
         }
-        b_.CreateAlignedStore(words_.interleaved(rows), at(to, column, shape_.sum), elementAlign());
+        b_.CreateAlignedStore(words_.interleaved(rows), at(to, column, plan_.word), elementAlign());
       });
     });
+  }
+
+  /// Of b, that are copied at once: words of a vector, or of a matrix product's panel, whose
+  /// vectors have few.
+  std::int64_t copiedColumns() const {
+    if (plan_.rowsTogether == 1) return plan_.lanes;
+    return static_cast<std::int64_t>(
+        std::bit_floor(static_cast<std::uint64_t>(plan_.panelColumns())));
   }
 
   void storeCorrection(Value *panel, Value *corrections, std::int64_t width) {
     const std::int64_t vectors = width / plan_.lanes;
     const auto vectorAt = [&](Value *base, std::int64_t v) {
-      return at(base, i64(v * plan_.lanes), shape_.sum);
+      return at(base, i64(v * plan_.lanes), plan_.word);
     };
     Carried columns(static_cast<size_t>(vectors), llvm::Constant::getNullValue(vectorType()));
     columns = emitCountedLoop(

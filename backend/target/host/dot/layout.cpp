@@ -56,7 +56,9 @@ std::int64_t evenPart(std::int64_t count, std::int64_t most) {
 void blockPanels(DotPlan &plan, std::int64_t rows, std::int64_t vectors, const VectorUnit &unit) {
   constexpr std::int64_t kRows = 6;
   plan.vectors = evenPart(vectors, (unit.registers - 1) / (kRows + 1));
-  plan.rows = evenPart(rows, mostRows(unit, plan.vectors)); // few rows wait for their own sums
+  plan.rows =
+      plan.rowsTogether * // few rows wait for their own sums
+      evenPart(llvm::divideCeilSigned(rows, plan.rowsTogether), mostRows(unit, plan.vectors));
 }
 
 /// A tile of sums has a vector's columns.
@@ -100,17 +102,17 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
       if (!llvm::is_contained(plan.partsA, a)) plan.partsA.push_back(a);
       if (!llvm::is_contained(plan.partsB, b)) plan.partsB.push_back(b);
     }
-  const std::int32_t bits = ir::info(shape.sum).bits;
-  plan.elementBytes = bits / 8;
   const WordProduct product = WordProducts::kindFor(shape, unit);
   plan.together = WordProducts::together(product);
+  plan.word = WordProducts::wordFor(product, shape);
   plan.copied = WordProducts::copiedFor(product, shape);
   const std::int64_t atOnce = plan.together * wordsAtOnce(product);
   plan.depth = roundUp(shape.k, atOnce) / plan.together;
   plan.wantsRows = shape.precision != ir::Precision::Ieee ||
                    !WordProducts::takesA(product, shape) || shape.k % atOnce != 0;
   plan.slice = plan.depth;
-  plan.lanes = unit.lanes(bits);
+  plan.lanes = unit.lanes(ir::info(plan.word).bits);
+  plan.rowsTogether = WordProducts::isOnMatrices(product) ? 2 : 1;
   const std::int64_t vectors = llvm::divideCeilSigned(shape.n, plan.lanes); // of a row
   plan.wantsPanels = shape.isTransposedB || shape.b != shape.sum ||
                      shape.precision != ir::Precision::Ieee ||
@@ -121,9 +123,10 @@ DotPlan planDot(const DotShape &shape, const VectorUnit &unit) {
     blockPanels(plan, shape.m, vectors, unit);
   else
     blockRows(plan, shape.m, vectors, unit);
-  plan.rowsInHalves = WordProducts::isOnAmx(product) ? 0 : rowsInHalves(plan, shape.m);
-  plan.bytesA = roundUp(shape.m * plan.depth * plan.elementBytes, 64);
-  const std::int64_t bytesRow = roundUp(shape.n, plan.lanes) * plan.elementBytes;
+  const bool hasHalves = !WordProducts::isOnAmx(product) && plan.rowsTogether == 1;
+  plan.rowsInHalves = hasHalves ? rowsInHalves(plan, shape.m) : 0;
+  plan.bytesA = roundUp(shape.m * plan.depth * plan.wordBytes(), 64);
+  const std::int64_t bytesRow = roundUp(shape.n, plan.lanes) * plan.wordBytes();
   plan.bytesB = roundUp(bytesRow * plan.depth, 64);
   plan.bytesCorrection = product == WordProduct::UnsignedSigned ? roundUp(bytesRow, 64) : 0;
   return plan;
@@ -156,7 +159,7 @@ bool takesPanelsInPlace(const DotShape &shape, const VectorUnit &unit) {
   return plan.wantsPanels && !shape.isTransposedB && shape.b == shape.sum &&
          shape.precision == ir::Precision::Ieee && plan.together == 1 &&
          shape.n % plan.panelColumns() == 0 &&
-         plan.panelColumns() * plan.elementBytes >= kLeastBytes;
+         plan.panelColumns() * plan.wordBytes() >= kLeastBytes;
 }
 
 std::int64_t dotPanelBytes(const DotShape &shape, const VectorUnit &unit) {
@@ -183,8 +186,7 @@ bool canHavePieces(const DotShape &shape, const VectorUnit &unit) {
 }
 
 DotLayout::DotLayout(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit)
-    : b_(builder), shape_(shape), plan_(planDot(shape, unit)), words_(builder, shape, unit),
-      element_(scratchElementType(builder.getContext(), shape.sum)) {}
+    : b_(builder), shape_(shape), plan_(planDot(shape, unit)), words_(builder, shape, unit) {}
 
 DotOperand DotLayout::rowsAt(Value *rows) {
   return {rows, i64(plan_.depth * plan_.together), i64(plan_.bytesRows() / copiedBytes())};
@@ -193,7 +195,7 @@ DotOperand DotLayout::rowsAt(Value *rows) {
 DotOperand DotLayout::panelsAt(Value *panels) {
   return {.data = panels,
           .rowStride = i64(plan_.panelColumns()),
-          .batchStride = i64(plan_.bytesPanels() / plan_.elementBytes),
+          .batchStride = i64(plan_.bytesPanels() / plan_.wordBytes()),
           .columnStride = i64(plan_.depth)};
 }
 
@@ -230,7 +232,7 @@ std::int64_t DotLayout::widthOf(std::int64_t columns) const {
 }
 
 Value *DotLayout::rowOfPanel(Value *panel, Value *k, std::int64_t columns) {
-  return at(panel, b_.CreateMul(k, i64(widthOf(columns))), shape_.sum);
+  return at(panel, b_.CreateMul(k, i64(widthOf(columns))), plan_.word);
 }
 
 DotOperand DotLayout::atBatch(const DotOperand &operand, Value *batch, ElementKind kind) {
@@ -261,7 +263,7 @@ Value *DotLayout::partOfB(Value *panels, DotPart part) {
 }
 
 Value *DotLayout::panelOf(Value *panels, DotPart part, Value *firstColumn) {
-  return at(partOfB(panels, part), b_.CreateMul(firstColumn, i64(plan_.depth)), shape_.sum);
+  return at(partOfB(panels, part), b_.CreateMul(firstColumn, i64(plan_.depth)), plan_.word);
 }
 
 Value *DotLayout::correctionsOf(Value *panels, Value *firstColumn) {
@@ -270,7 +272,8 @@ Value *DotLayout::correctionsOf(Value *panels, Value *firstColumn) {
 }
 
 llvm::Type *DotLayout::vectorType() {
-  return llvm::FixedVectorType::get(element_, static_cast<unsigned>(plan_.lanes));
+  return llvm::FixedVectorType::get(scratchElementType(b_.getContext(), plan_.word),
+                                    static_cast<unsigned>(plan_.lanes));
 }
 
 } // namespace imbrex::host

@@ -21,7 +21,8 @@ struct DotPlan {
   std::vector<DotPart> partsA, partsB; // copied to scratch, each part once
   bool wantsRows;                      // copied ones of a; else a is read where it is
   bool wantsPanels;                    // of b; else b is read where it is
-  std::int64_t lanes;                  // of a vector of sums
+  std::int64_t lanes;                  // columns of a vector of sums
+  std::int64_t rowsTogether;           // and rows of it
   std::int64_t vectors;                // beside each other in a micro-tile
   std::int64_t rows;                   // of a micro-tile
   std::int64_t rowsInHalves;           // at the end of m, in micro-tiles of half as many
@@ -30,7 +31,8 @@ struct DotPlan {
   ir::ElementKind copied; // what copies are of
   std::int64_t depth;     // of a copy, in its elements
   std::int64_t slice;     // of the depth, that all micro-tiles multiply before the next
-  std::int64_t elementBytes;
+  ir::ElementKind word;   // what panels are of: such an element, or of what sums are
+  std::int64_t wordBytes() const { return ir::info(word).bits / 8; }
   std::int64_t bytesA;          // of one part
   std::int64_t bytesB;          // of one part: all panels
   std::int64_t bytesCorrection; // of all columns' sums
@@ -46,7 +48,7 @@ public:
   DotLayout(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit);
 
   /// The copies that lie there, as a product takes them: rows in elements of `copied`, panels in
-  /// those of the sums.
+  /// words.
   DotOperand rowsAt(llvm::Value *rows);
   DotOperand panelsAt(llvm::Value *panels);
 
@@ -69,12 +71,11 @@ protected:
   llvm::Value *rowOfPanel(llvm::Value *panel, llvm::Value *k, std::int64_t columns);
   /// What sums of these columns begin with.
   llvm::Value *correctionsOf(llvm::Value *panels, llvm::Value *firstColumn);
-  /// Of the sums' elements.
+  /// Of a panel.
   llvm::Type *vectorType();
+  std::int64_t sumBytes() const { return ir::info(shape_.sum).bits / 8; }
   std::int64_t copiedBytes() const { return ir::info(plan_.copied).bits / 8; }
-  llvm::Align elementAlign() const {
-    return llvm::Align(static_cast<std::uint64_t>(plan_.elementBytes));
-  }
+  llvm::Align elementAlign() const { return llvm::Align(static_cast<std::uint64_t>(sumBytes())); }
   llvm::ConstantInt *i64(std::int64_t value) {
     return b_.getInt64(static_cast<std::uint64_t>(value));
   }
@@ -82,8 +83,7 @@ protected:
   llvm::IRBuilder<> &b_;
   const DotShape &shape_;
   const DotPlan plan_;
-  WordProducts words_;  // where several steps are together
-  llvm::Type *element_; // of the sums
+  WordProducts words_; // where several steps are together
 };
 
 } // namespace imbrex::host

@@ -2,6 +2,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace imbrex::host {
 namespace {
@@ -50,7 +51,7 @@ private:
     // A loop around so many multiply-adds costs nothing; what is left of rows and columns is less.
     constexpr std::int64_t kLongStep = 16;
     const bool isWhole = tile.rows == plan_.rows && tile.columns == plan_.panelColumns();
-    const std::int64_t unroll = isWhole && tile.rows * tile.vectors < kLongStep ? 4 : 1;
+    const std::int64_t unroll = isWhole && std::ssize(sums) < kLongStep ? 4 : 1;
     const auto loop = [&](Value *first, Value *end, std::int64_t steps) {
       const auto body = [&](Value *k, llvm::ArrayRef<Value *> carried) {
         sums.assign(carried.begin(), carried.end());
@@ -112,7 +113,7 @@ private:
           b_.CreateFreeze(at(a, b_.CreateMul(rowOfA(tile, i), piece.a.rowStride), plan_.copied)));
     factors.columns =
         b_.CreateFreeze(plan_.wantsPanels ? panelOf(piece.b, partB, tile)
-                                          : at(piece.b.data, tile.firstColumn, shape_.sum));
+                                          : at(piece.b.data, tile.firstColumn, plan_.word));
     const bool isShort = plan_.wantsPanels && tile.columns < plan_.panelColumns();
     factors.strideB = isShort ? i64(widthOf(tile.columns)) : piece.b.rowStride;
     return factors;
@@ -121,24 +122,38 @@ private:
   /// sums += a's column times b's row, `further` behind k: so the address is one, and a constant.
   void multiplyAdd(const Factors &factors, const MicroTile &tile, Value *k, std::int64_t further,
                    Carried &sums) {
-    Value *row = at(at(factors.columns, b_.CreateMul(k, factors.strideB), shape_.sum),
-                    b_.CreateMul(factors.strideB, i64(further)), shape_.sum);
+    Value *row = at(at(factors.columns, b_.CreateMul(k, factors.strideB), plan_.word),
+                    b_.CreateMul(factors.strideB, i64(further)), plan_.word);
     llvm::SmallVector<Value *, 16> right;
     for (std::int64_t v = 0; v < tile.vectors; ++v) {
       // A panel is filled up; b itself may end.
       const std::int64_t first = v * plan_.lanes;
       const std::int64_t lanes =
           plan_.wantsPanels ? plan_.lanes : std::min(plan_.lanes, tile.columns - first);
-      right.push_back(loadVector(at(row, i64(first), shape_.sum), lanes));
+      right.push_back(loadVector(at(row, i64(first), plan_.word), plan_.word, lanes));
     }
-    for (std::int64_t i = 0; i < tile.rows; ++i) {
-      Value *rowOfA = at(factors.rows[static_cast<size_t>(i)], k, shape_.sum);
-      Value *left = broadcast(at(rowOfA, i64(further), shape_.sum));
-      for (std::int64_t v = 0; v < tile.vectors; ++v) {
-        Value *&sum = sums[static_cast<size_t>(i * tile.vectors + v)];
-        sum = fusedMultiplyAdd(left, right[static_cast<size_t>(v)], sum);
+    auto sum = sums.begin();
+    for (std::int64_t i = 0; i < tile.rows; i += plan_.rowsTogether) {
+      Value *left = wordsOfA(factors, tile, i, k, further);
+      for (Value *columns : right) {
+        *sum = fusedMultiplyAdd(left, columns, *sum);
+        ++sum;
       }
     }
+  }
+
+  /// As many as a vector has: of a row the same, of two rows both. A row alone stands for two.
+  Value *wordsOfA(const Factors &factors, const MicroTile &tile, std::int64_t row, Value *k,
+                  std::int64_t further) {
+    const auto wordOf = [&](std::int64_t i) {
+      Value *first = at(factors.rows[static_cast<size_t>(i)], k, plan_.word);
+      return b_.CreateAlignedLoad(scratchElementType(b_.getContext(), plan_.word),
+                                  at(first, i64(further), plan_.word),
+                                  llvm::Align(static_cast<std::uint64_t>(copiedBytes())));
+    };
+    Value *words = b_.CreateVectorSplat(static_cast<unsigned>(plan_.lanes), wordOf(row));
+    if (plan_.rowsTogether == 1 || row + 1 == tile.rows) return words;
+    return b_.CreateInsertElement(words, wordOf(row + 1), std::uint64_t{1});
   }
 
   /// Behind the last row that is wanted there may be none.
@@ -146,12 +161,6 @@ private:
     Value *row = b_.CreateNUWAdd(tile.firstRow, i64(i));
     if (!pieces_ || !sums_.rows || plan_.wantsRows) return row;
     return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, row, b_.CreateSub(sums_.rows, i64(1)));
-  }
-
-  Value *broadcast(Value *pointer) {
-    const llvm::Align align(static_cast<std::uint64_t>(copiedBytes()));
-    Value *scalar = b_.CreateAlignedLoad(element_, pointer, align);
-    return b_.CreateVectorSplat(static_cast<unsigned>(plan_.lanes), scalar);
   }
 
   Value *fusedMultiplyAdd(Value *x, Value *y, Value *z) {
@@ -169,8 +178,9 @@ private:
     b_.CreateCondBr(matrices.areNew, multiply, load);
     b_.SetInsertPoint(load);
     forEachVector(matrices.from, tile, [&](Value *pointer, std::int64_t lanes) {
-      sums.push_back(loadVector(pointer, lanes));
+      sums.push_back(loadVector(pointer, shape_.sum, lanes));
     });
+    sums = joined(sums, tile);
     b_.CreateBr(multiply);
     b_.SetInsertPoint(multiply);
     for (Value *&each : sums) {
@@ -183,8 +193,9 @@ private:
   }
 
   /// As wide as all are, of so many elements in memory.
-  Value *loadVector(Value *pointer, std::int64_t lanes) {
-    llvm::Type *type = llvm::FixedVectorType::get(element_, static_cast<unsigned>(lanes));
+  Value *loadVector(Value *pointer, ir::ElementKind kind, std::int64_t lanes) {
+    llvm::Type *type = llvm::FixedVectorType::get(scratchElementType(b_.getContext(), kind),
+                                                  static_cast<unsigned>(lanes));
     return resized(b_.CreateAlignedLoad(type, pointer, elementAlign()), lanes, plan_.lanes);
   }
 
@@ -201,13 +212,46 @@ private:
   }
 
   void storeSums(const DotOperand &sum, const MicroTile &tile, const Carried &sums) {
+    const Carried rows = parted(sums, tile);
     size_t next = 0;
     forEachVector(sum, tile, [&](Value *pointer, std::int64_t lanes) {
-      b_.CreateAlignedStore(resized(sums[next++], plan_.lanes, lanes), pointer, elementAlign());
+      b_.CreateAlignedStore(resized(rows[next++], plan_.lanes, lanes), pointer, elementAlign());
     });
   }
 
-  /// The memory of each vector of sums; the last of a row may be short.
+  /// Vectors of sums, from those of each row: of two rows the first's lanes and then the second's.
+  Carried joined(const Carried &rows, const MicroTile &tile) {
+    if (plan_.rowsTogether == 1) return rows;
+    Carried sums;
+    for (std::int64_t i = 0; i < tile.rows; i += plan_.rowsTogether)
+      for (std::int64_t v = 0; v < tile.vectors; ++v) {
+        const auto first = static_cast<size_t>(i * tile.vectors + v);
+        const auto second = i + 1 < tile.rows ? first + static_cast<size_t>(tile.vectors) : first;
+        sums.push_back(b_.CreateShuffleVector(rows[first], rows[second], lanesFrom(0, 2)));
+      }
+    return sums;
+  }
+
+  /// And back.
+  Carried parted(const Carried &sums, const MicroTile &tile) {
+    if (plan_.rowsTogether == 1) return sums;
+    Carried rows;
+    for (std::int64_t i = 0; i < tile.rows; ++i)
+      for (std::int64_t v = 0; v < tile.vectors; ++v) {
+        Value *both = sums[static_cast<size_t>(i / 2 * tile.vectors + v)];
+        rows.push_back(b_.CreateShuffleVector(both, lanesFrom(i % 2, 1)));
+      }
+    return rows;
+  }
+
+  /// Those of so many rows of a vector of sums.
+  llvm::SmallVector<int, 4> lanesFrom(std::int64_t row, std::int64_t rows) {
+    llvm::SmallVector<int, 4> mask(static_cast<size_t>(rows * plan_.lanes));
+    std::iota(mask.begin(), mask.end(), static_cast<int>(row * plan_.lanes));
+    return mask;
+  }
+
+  /// The memory of each row's vectors of sums; the last of a row may be short.
   void forEachVector(const DotOperand &sum, const MicroTile &tile,
                      llvm::function_ref<void(Value *pointer, std::int64_t lanes)> visit) {
     Value *columns = at(sum.data, tile.firstColumn, shape_.sum);

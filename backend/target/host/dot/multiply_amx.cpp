@@ -8,7 +8,7 @@
 
 /// AMX's tiles: eight registers, each of up to 16 rows of 64 bytes. A micro-tile has its sums in up
 /// to four, two rows of two; a step of 16 words of k loads two tiles of a and two of a panel, and
-/// has four products (Intel SDM, volume 1, chapter 18; TDPBF16PS, TDPBSSD, TDPBUUD).
+/// has four products (Intel SDM, volume 1, chapter 18; TDPBF16PS, TDPFP16PS, TDPBSSD, TDPBUUD).
 ///
 ///               panel     6        7      16 words of k x 16 columns
 ///   a   4    16 rows      0        1
@@ -102,7 +102,7 @@ private:
   }
 
   /// In whole tiles; the rest is multiplied behind them.
-  Value *lastWords() override { return b_.CreateUDiv(end_->first, i64(plan_.elementBytes)); }
+  Value *lastWords() override { return b_.CreateUDiv(end_->first, i64(plan_.wordBytes())); }
 
   /// What is left of a's last depth, copied and filled up with zeros.
   void beginMatrix(const Matrices &matrices) override {
@@ -156,7 +156,7 @@ private:
                    Value *wordOfB) {
     Value *strideA = b_.CreateMul(a.rowStride, i64(copiedBytes()));
     Value *rows =
-        at(at(a.data, b_.CreateMul(tile.firstRow, a.rowStride), plan_.copied), wordOfA, shape_.sum);
+        at(at(a.data, b_.CreateMul(tile.firstRow, a.rowStride), plan_.copied), wordOfA, plan_.word);
     const std::int64_t width = widthOf(tile.columns);
     Value *panel = rowOfPanel(panelOf(b, DotPart::Whole, tile), wordOfB, tile.columns);
     for (std::int64_t i = 0; i < tilesOf(tile.rows); ++i)
@@ -164,7 +164,7 @@ private:
            bytesInto(rows, b_.CreateMul(strideA, i64(i * kAmxRows))), strideA);
     for (std::int64_t j = 0; j < tilesOf(tile.columns); ++j)
       move(llvm::Intrinsic::x86_tileloadd64, tileOfB(j), bytesInto(panel, i64(j * kAmxRowBytes)),
-           i64(width * plan_.elementBytes));
+           i64(width * plan_.wordBytes()));
     for (std::int64_t i = 0; i < tilesOf(tile.rows); ++i)
       for (std::int64_t j = 0; j < tilesOf(tile.columns); ++j)
         b_.CreateIntrinsic(
@@ -174,6 +174,7 @@ private:
 
   ID instruction() const {
     if (plan_.copied == ir::ElementKind::BF16) return llvm::Intrinsic::x86_tdpbf16ps;
+    if (plan_.copied == ir::ElementKind::F16) return llvm::Intrinsic::x86_tdpfp16ps;
     return ir::isSigned(plan_.copied) ? llvm::Intrinsic::x86_tdpbssd : llvm::Intrinsic::x86_tdpbuud;
   }
 
@@ -181,7 +182,7 @@ private:
 
   void forEachSum(const DotOperand &sums, const MicroTile &tile,
                   llvm::function_ref<void(std::uint8_t number, Value *at, Value *stride)> each) {
-    Value *stride = b_.CreateMul(sums.rowStride, i64(plan_.elementBytes));
+    Value *stride = b_.CreateMul(sums.rowStride, i64(sumBytes()));
     Value *first = at(at(sums.data, b_.CreateMul(tile.firstRow, sums.rowStride), shape_.sum),
                       tile.firstColumn, shape_.sum);
     for (std::int64_t i = 0; i < tilesOf(tile.rows); ++i)

@@ -7,7 +7,7 @@ using llvm::Value;
 void DotProduct::multiply(const DotOperand &a, const DotOperand &b) {
   forEachMatrix([&](Value *batch) {
     const Matrices matrices{.a = atBatch(a, batch, plan_.copied),
-                            .b = atBatch(b, batch, shape_.sum),
+                            .b = atBatch(b, batch, plan_.word),
                             .from = atBatch(sums_.at, batch, shape_.sum),
                             .to = atBatch(sums_.to, batch, shape_.sum),
                             .areNew = sums_.areNew ? sums_.areNew : b_.getFalse()};
@@ -24,7 +24,7 @@ void DotProduct::multiplySlices(const Matrices &all) {
   emitCountedLoop(b_, i64(plan_.depth), plan_.slice, {}, [&](Value *k, auto) {
     Matrices slice = all;
     slice.a.data = at(all.a.data, k, plan_.copied);
-    slice.b.data = at(all.b.data, b_.CreateMul(k, all.b.rowStride), shape_.sum);
+    slice.b.data = at(all.b.data, b_.CreateMul(k, all.b.rowStride), plan_.word);
     slice.areNew = b_.CreateAnd(all.areNew, b_.CreateICmpEQ(k, i64(0)));
     Value *isLast = b_.CreateICmpEQ(k, i64(plan_.depth - plan_.slice));
     slice.to.data = b_.CreateSelect(isLast, all.to.data, all.from.data);
@@ -67,7 +67,7 @@ void DotProduct::multiplyMatrix(const Matrices &matrices) {
 bool DotProduct::hasNearPanels() const {
   // Half of what Zen 2 to 5 and Neoverse have at least.
   constexpr std::int64_t kNearBytes = 16 << 10;
-  return !pieces_ && plan_.panelColumns() * plan_.depth * plan_.elementBytes <= kNearBytes;
+  return !pieces_ && plan_.panelColumns() * plan_.depth * plan_.wordBytes() <= kNearBytes;
 }
 
 Carried DotProduct::forEachPiece(const Matrices &matrices, const Carried &initial, PieceBody body) {
@@ -104,7 +104,7 @@ Value *DotProduct::lastWords() {
 }
 
 Value *DotProduct::panelOf(const DotOperand &b, DotPart part, const MicroTile &tile) {
-  return at(partOfB(b.data, part), b_.CreateMul(tile.firstColumn, b.columnStride), shape_.sum);
+  return at(partOfB(b.data, part), b_.CreateMul(tile.firstColumn, b.columnStride), plan_.word);
 }
 
 void emitDot(llvm::IRBuilder<> &builder, const DotShape &shape, const VectorUnit &unit,

@@ -47,13 +47,23 @@ WordProduct WordProducts::kindFor(const DotShape &shape, const VectorUnit &unit)
   const auto areBf16 = [](ElementKind kind) {
     return kind == ElementKind::BF16 || ir::isNarrowFloat(kind);
   };
-  if (shape.sum == ElementKind::I32 && shape.a == shape.b && ir::info(shape.a).bits == 8)
-    return unit.hasAmxBytes && fillsTiles(shape, WordProduct::AmxBytes) ? WordProduct::AmxBytes
-                                                                        : unit.ofBytes;
-  if (shape.sum == ElementKind::F32 && areBf16(shape.a) && areBf16(shape.b))
-    return unit.hasAmxBf16 && fillsTiles(shape, WordProduct::AmxBf16) ? WordProduct::AmxBf16
-                                                                      : unit.ofBf16;
+  const bool hasRowPairs = shape.m > 1; // of one row a matrix instruction does half
+  if (shape.sum == ElementKind::I32 && shape.a == shape.b && ir::info(shape.a).bits == 8) {
+    if (unit.hasAmxBytes && fillsTiles(shape, WordProduct::AmxBytes)) return WordProduct::AmxBytes;
+    return unit.hasMatrixBytes && hasRowPairs ? WordProduct::MatrixBytes : unit.ofBytes;
+  }
+  if (shape.sum == ElementKind::F32 && areBf16(shape.a) && areBf16(shape.b)) {
+    if (unit.hasAmxBf16 && fillsTiles(shape, WordProduct::AmxBf16)) return WordProduct::AmxBf16;
+    return unit.hasMatrixBf16 && hasRowPairs ? WordProduct::MatrixBf16 : unit.ofBf16;
+  }
+  const bool areF16 = shape.a == ElementKind::F16 && shape.b == ElementKind::F16;
+  if (unit.hasAmxF16 && areF16 && fillsTiles(shape, WordProduct::AmxF16))
+    return WordProduct::AmxF16;
   return WordProduct::Single;
+}
+
+ElementKind WordProducts::wordFor(WordProduct kind, const DotShape &shape) {
+  return isOnMatrices(kind) ? ElementKind::I64 : shape.sum;
 }
 
 std::int64_t WordProducts::together(WordProduct kind) {
@@ -61,10 +71,13 @@ std::int64_t WordProducts::together(WordProduct kind) {
   case WordProduct::Single: return 1;
   case WordProduct::Pairs:
   case WordProduct::Bf16:
-  case WordProduct::AmxBf16: return 2;
+  case WordProduct::AmxBf16:
+  case WordProduct::AmxF16: return 2;
   case WordProduct::UnsignedSigned:
   case WordProduct::Alike:
+  case WordProduct::MatrixBf16:
   case WordProduct::AmxBytes: return 4;
+  case WordProduct::MatrixBytes: return 8;
   }
   IMBREX_UNREACHABLE("a product of words that is none");
 }
@@ -74,9 +87,12 @@ ElementKind WordProducts::copiedFor(WordProduct kind, const DotShape &shape) {
   case WordProduct::Single: return shape.sum;
   case WordProduct::Pairs: return ElementKind::I16;
   case WordProduct::Bf16:
+  case WordProduct::MatrixBf16:
   case WordProduct::AmxBf16: return ElementKind::BF16;
+  case WordProduct::AmxF16: return ElementKind::F16;
   case WordProduct::UnsignedSigned:
   case WordProduct::Alike:
+  case WordProduct::MatrixBytes:
   case WordProduct::AmxBytes: return shape.a;
   }
   IMBREX_UNREACHABLE("a product of words that is none");
@@ -91,11 +107,12 @@ Value *WordProducts::splat(std::uint32_t word) {
 }
 
 Value *WordProducts::pieces(Value *words) {
-  const std::int64_t steps = together(kind_);
-  llvm::Type *piece = kind_ == WordProduct::Bf16 ? llvm::Type::getBFloatTy(b_.getContext())
-                                                 : b_.getIntNTy(static_cast<unsigned>(32 / steps));
-  return b_.CreateBitCast(words,
-                          llvm::FixedVectorType::get(piece, static_cast<unsigned>(lanes_ * steps)));
+  const std::int64_t bits = (isOnMatrices(kind_) ? 64 : 32) / together(kind_);
+  const bool areBf16 = kind_ == WordProduct::Bf16 || kind_ == WordProduct::MatrixBf16;
+  llvm::Type *piece = areBf16 ? llvm::Type::getBFloatTy(b_.getContext())
+                              : b_.getIntNTy(static_cast<unsigned>(bits));
+  return b_.CreateBitCast(
+      words, llvm::FixedVectorType::get(piece, static_cast<unsigned>(lanes_ * 32 / bits)));
 }
 
 Value *WordProducts::ofA(Value *elements) {
@@ -104,7 +121,8 @@ Value *WordProducts::ofA(Value *elements) {
 }
 
 Value *WordProducts::interleaved(llvm::ArrayRef<Value *> rows) {
-  // Of four rows, 0 with 2 and 1 with 3: interleaving both pairs leaves 0, 1, 2, 3 in each word.
+  // Of four rows, 0 with 2 and 1 with 3: interleaving both pairs leaves 0, 1, 2, 3 in each word. So
+  // the second half of a power of two goes in between the first.
   const auto pairOf = [&](Value *low, Value *high) {
     const auto lanes =
         static_cast<int>(llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements());
@@ -112,8 +130,10 @@ Value *WordProducts::interleaved(llvm::ArrayRef<Value *> rows) {
     for (int lane = 0; lane < lanes; ++lane) mask.append({lane, lane + lanes});
     return b_.CreateShuffleVector(low, high, mask);
   };
-  if (rows.size() == 2) return pairOf(rows[0], rows[1]);
-  return pairOf(pairOf(rows[0], rows[2]), pairOf(rows[1], rows[3]));
+  llvm::SmallVector<Value *, 8> left(rows);
+  for (size_t half = rows.size() / 2; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i) left[i] = pairOf(left[i], left[i + half]);
+  return left[0];
 }
 
 Value *WordProducts::multiplyAdd(Value *x, Value *y, Value *sum) {
@@ -123,6 +143,12 @@ Value *WordProducts::multiplyAdd(Value *x, Value *y, Value *sum) {
   Value *ofX = pieces(x), *ofY = pieces(y);
   if (kind_ == WordProduct::Bf16)
     return b_.CreateIntrinsic(formFor(kBf16, lanes_), {}, {sum, ofX, ofY});
+  if (kind_ == WordProduct::MatrixBf16)
+    return b_.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_bfmmla, {}, {sum, ofX, ofY});
+  if (kind_ == WordProduct::MatrixBytes)
+    return b_.CreateIntrinsic(isSigned_ ? llvm::Intrinsic::aarch64_neon_smmla
+                                        : llvm::Intrinsic::aarch64_neon_ummla,
+                              {sum->getType(), ofX->getType()}, {sum, ofX, ofY});
   if (kind_ == WordProduct::Alike)
     return b_.CreateIntrinsic(isSigned_ ? llvm::Intrinsic::aarch64_neon_sdot
                                         : llvm::Intrinsic::aarch64_neon_udot,

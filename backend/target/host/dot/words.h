@@ -5,8 +5,9 @@
 
 #include <cstdint>
 
-/// Products of bytes and of bf16 with sums of 32 bits, some steps of k at a time: those that lie
-/// beside each other in a word of either factor.
+/// Products of bytes, of bf16 and of f16 with sums of 32 bits, some steps of k at a time: those
+/// that lie beside each other in a word of either factor. Words of two rows and of two columns are
+/// what a matrix instruction of AArch64 takes, which adds to 2 x 2 sums.
 ///
 /// Of bytes all is exact, modulo 2^32. Where one factor must be without a sign and the other with
 /// one (WordProduct::UnsignedSigned), a is moved by 128 into the other kind, and the sums begin
@@ -16,7 +17,10 @@
 ///
 /// Of bf16, which narrower floats become without rounding, each product is exact and each sum
 /// rounded, as if added up one by one in either order, but that subnormal numbers, elements and
-/// sums alike, are taken for zeros (Intel SDM, VDPBF16PS, TDPBF16PS).
+/// sums alike, are taken for zeros (Intel SDM, VDPBF16PS, TDPBF16PS; Arm ARM, BFMMLA); of f16 the
+/// elements are not (TDPFP16PS). AArch64 adds
+/// up two products and adds that to the sum, both rounded to odd: the latter errs no more than two
+/// sums that are rounded to nearest, the former by at most 2^-23 of the products.
 namespace imbrex::host {
 
 class WordProducts {
@@ -28,8 +32,14 @@ public:
   /// How factors with such elements are multiplied.
   static WordProduct kindFor(const DotShape &shape, const VectorUnit &unit);
   static bool isOnAmx(WordProduct kind) {
-    return kind == WordProduct::AmxBytes || kind == WordProduct::AmxBf16;
+    return kind == WordProduct::AmxBytes || kind == WordProduct::AmxBf16 ||
+           kind == WordProduct::AmxF16;
   }
+  static bool isOnMatrices(WordProduct kind) {
+    return kind == WordProduct::MatrixBytes || kind == WordProduct::MatrixBf16;
+  }
+  /// What a word is: as large as a sum, or as two.
+  static ir::ElementKind wordFor(WordProduct kind, const DotShape &shape);
   /// Steps of k in a word.
   static std::int64_t together(WordProduct kind);
   /// What copies are of: a part of a word, or one as the sums are.
@@ -41,7 +51,8 @@ public:
   llvm::Value *ofA(llvm::Value *elements);
   /// Rows of b, one for each step of a word, word by word.
   llvm::Value *interleaved(llvm::ArrayRef<llvm::Value *> rows);
-  /// sum + x · y, of words of a and b.
+  /// sum + x · y, of words of a and b. Of matrices x has words of two rows, y of two columns, and
+  /// the sums are those of the first row and then of the second.
   llvm::Value *multiplyAdd(llvm::Value *x, llvm::Value *y, llvm::Value *sum);
 
   bool needsCorrection() const { return kind_ == WordProduct::UnsignedSigned; }
