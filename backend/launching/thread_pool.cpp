@@ -19,25 +19,50 @@
 namespace imbrex::launching {
 namespace {
 
-// Ranges per thread: enough that a slow block does not leave the other threads without work.
-constexpr std::int64_t kRangesPerThread = 8;
-
-/// One launch. Threads take ranges until none is left; the caller then waits for the last ones.
-struct Job {
-  BlockWork work;
-  std::int64_t count;
-  std::int64_t rangeLength;
+/// Consecutive blocks, of which threads take half of what is left at a time: few ranges, so that
+/// panels that blocks share are copied seldom, and small ones at the end, so that a slow block does
+/// not leave the other threads without work.
+struct alignas(64) Segment {
   std::atomic<std::int64_t> next = 0;
+  std::int64_t end = 0;
+};
+
+/// One launch. Each thread has a segment of its own, and then what others have left of theirs; the
+/// caller then waits for the last ranges.
+struct Job {
+  Job(BlockWork blocks, std::int64_t count, std::int32_t threads)
+      : work(blocks), segments(static_cast<std::size_t>(std::min<std::int64_t>(count, threads))),
+        untaken(count) {
+    const std::int64_t parts = std::ssize(segments), length = count / parts, longer = count % parts;
+    for (std::int64_t begin = 0, i = 0; Segment &segment : segments) {
+      segment.next = begin;
+      segment.end = begin += length + (i++ < longer ? 1 : 0);
+    }
+  }
+
+  const BlockWork work;
+  std::vector<Segment> segments;
+  std::atomic<std::int64_t> untaken;     // blocks
+  std::atomic<std::size_t> come = 0;     // threads
   std::atomic<std::int32_t> helpers = 0; // pool threads inside; changed under the pool's mutex
   const int processor = sched_getcpu();  // of the caller
 
-  bool exhausted() const { return next.load(std::memory_order_relaxed) >= count; }
+  bool exhausted() const { return untaken.load(std::memory_order_relaxed) <= 0; }
 
   void help() {
-    for (;;) {
-      const std::int64_t begin = next.fetch_add(rangeLength, std::memory_order_relaxed);
-      if (begin >= count) return;
-      work(begin, std::min(begin + rangeLength, count));
+    const std::size_t own = come.fetch_add(1, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < segments.size(); ++i)
+      workOff(segments[(own + i) % segments.size()]);
+  }
+
+  void workOff(Segment &segment) {
+    std::int64_t begin = segment.next.load(std::memory_order_relaxed);
+    while (begin < segment.end) {
+      const std::int64_t end = begin + (segment.end - begin + 1) / 2;
+      if (!segment.next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+      untaken.fetch_sub(end - begin, std::memory_order_relaxed);
+      work(begin, end);
+      begin = segment.next.load(std::memory_order_relaxed);
     }
   }
 };
@@ -177,8 +202,7 @@ void runInParallel(std::int64_t count, std::int32_t threads, BlockWork work) {
     if (count > 0) work(0, count);
     return;
   }
-  const std::int64_t ranges = std::min(count, threads * kRangesPerThread);
-  Job job{.work = work, .count = count, .rangeLength = (count - 1) / ranges + 1};
+  Job job(work, count, threads);
   thePool(threads).run(job);
 }
 

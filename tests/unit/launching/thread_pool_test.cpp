@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <sys/resource.h>
 #include <thread>
 #include <utility>
@@ -25,6 +27,53 @@ TEST_CASE("every block runs once, whatever their number") {
     });
     for (const std::atomic<int> &each : runs) CHECK(each == 1);
   }
+}
+
+TEST_CASE(
+    "each thread has a part of the blocks, of which half of what is left is taken at a time") {
+  if (threads < 2) {
+    MESSAGE("SKIP: there is one processor");
+    return;
+  }
+  for (const std::int64_t count : {2, 3, 37, 1000}) {
+    CAPTURE(count);
+    std::mutex mutex;
+    std::map<std::int64_t, std::int64_t> ranges; // to the end of each
+    runInParallel(count, threads, [&](std::int64_t begin, std::int64_t end) {
+      const std::lock_guard lock(mutex);
+      ranges[begin] = end;
+    });
+    const std::int64_t parts = std::min<std::int64_t>(count, threads);
+    std::int64_t begin = 0, taken = 0;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t end = begin + count / parts + (part < count % parts ? 1 : 0);
+      for (; begin < end; ++taken) {
+        const std::int64_t half = begin + (end - begin + 1) / 2;
+        CHECK(ranges[begin] == half);
+        begin = half;
+      }
+    }
+    CHECK(begin == count);
+    CHECK(std::ssize(ranges) == taken);
+  }
+}
+
+TEST_CASE("what a thread leaves of its part, others run") {
+  if (threads < 2) {
+    MESSAGE("SKIP: there is one processor");
+    return;
+  }
+  const std::int64_t count = 8 * threads;
+  std::atomic<std::int64_t> run = 0;
+  const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  runInParallel(count, threads, [&](std::int64_t begin, std::int64_t end) {
+    if (begin == 0) // until all have run that nobody has taken
+      while (run < count - end && std::chrono::steady_clock::now() < latest)
+        std::this_thread::yield();
+    run += end - begin;
+  });
+  CHECK(run == count);
+  CHECK(std::chrono::steady_clock::now() < latest);
 }
 
 TEST_CASE("launches from several threads and from inside a launch do not wait for each other") {
