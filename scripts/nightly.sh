@@ -88,6 +88,7 @@ for family in ptx gcn; do
     bash -c "cases codegen/codegen_table_$family '*semantics page*'"
 done
 step 5 "older and foreign processors" bash -c 'cases run/machines/run_machines "every*agrees"'
+step 5 "products of AArch64" bash -c 'cases run/machines/run_machines "any*multiplies*"'
 step 10 "random kernels" bash -c random_kernels
 step 5 "random selections" bash -c selections
 step 5 "mutants of schedules" env IMBREX_MUTANTS=36000 \

@@ -20,8 +20,8 @@ namespace imbrex::launching {
 namespace {
 
 /// Consecutive blocks, of which threads take half of what is left at a time: few ranges, so that
-/// panels that blocks share are copied seldom, and small ones at the end, so that a slow block does
-/// not leave the other threads without work.
+/// panels that blocks share are copied seldom, and small ones at the end, so that threads that are
+/// not as fast end together.
 struct alignas(64) Segment {
   std::atomic<std::int64_t> next = 0;
   std::int64_t end = 0;
@@ -30,9 +30,9 @@ struct alignas(64) Segment {
 /// One launch. Each thread has a segment of its own, and then what others have left of theirs; the
 /// caller then waits for the last ranges.
 struct Job {
-  Job(BlockWork blocks, std::int64_t count, std::int32_t threads)
-      : work(blocks), segments(static_cast<std::size_t>(std::min<std::int64_t>(count, threads))),
-        untaken(count) {
+  Job(BlockWork blocks, std::int64_t count, std::int32_t threads, std::int64_t most)
+      : work(blocks), longest(most),
+        segments(static_cast<std::size_t>(std::min<std::int64_t>(count, threads))), untaken(count) {
     const std::int64_t parts = std::ssize(segments), length = count / parts, longer = count % parts;
     for (std::int64_t begin = 0, i = 0; Segment &segment : segments) {
       segment.next = begin;
@@ -41,16 +41,17 @@ struct Job {
   }
 
   const BlockWork work;
+  const std::int64_t longest; // range
   std::vector<Segment> segments;
   std::atomic<std::int64_t> untaken;     // blocks
-  std::atomic<std::size_t> come = 0;     // threads
+  std::atomic<std::size_t> entered = 0;  // threads
   std::atomic<std::int32_t> helpers = 0; // pool threads inside; changed under the pool's mutex
   const int processor = sched_getcpu();  // of the caller
 
   bool exhausted() const { return untaken.load(std::memory_order_relaxed) <= 0; }
 
   void help() {
-    const std::size_t own = come.fetch_add(1, std::memory_order_relaxed);
+    const std::size_t own = entered.fetch_add(1, std::memory_order_relaxed);
     for (std::size_t i = 0; i < segments.size(); ++i)
       workOff(segments[(own + i) % segments.size()]);
   }
@@ -58,7 +59,7 @@ struct Job {
   void workOff(Segment &segment) {
     std::int64_t begin = segment.next.load(std::memory_order_relaxed);
     while (begin < segment.end) {
-      const std::int64_t end = begin + (segment.end - begin + 1) / 2;
+      const std::int64_t end = begin + std::min((segment.end - begin + 1) / 2, longest);
       if (!segment.next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
       untaken.fetch_sub(end - begin, std::memory_order_relaxed);
       work(begin, end);
@@ -197,12 +198,12 @@ std::int32_t threadCount(std::optional<std::int64_t> wanted) {
   return static_cast<std::int32_t>(std::min(wanted.value_or(processors), kMostThreads));
 }
 
-void runInParallel(std::int64_t count, std::int32_t threads, BlockWork work) {
+void runInParallel(std::int64_t count, std::int32_t threads, BlockWork work, std::int64_t longest) {
   if (threads == 1 || count <= 1) {
     if (count > 0) work(0, count);
     return;
   }
-  Job job(work, count, threads);
+  Job job(work, count, threads, longest);
   thePool(threads).run(job);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -31,9 +32,11 @@ private:
 };
 
 /// Call `work(begin, end)` for consecutive ranges that cover 0 … count, and return when all have
-/// returned. Each thread has as many blocks side by side, in few ranges, as long as all are as
-/// fast. The caller works too, so that a launch makes progress whatever the pool is busy with, and
-/// any number of threads may launch at once. The first launch decides how many threads there are.
-void runInParallel(std::int64_t count, std::int32_t threads, BlockWork work);
+/// returned. Each thread has as many blocks side by side, in few ranges of at most `longest`, as
+/// long as all are as fast. The caller works too, so that a launch makes progress whatever the pool
+/// is busy with, and any number of threads may launch at once. The first launch decides how many
+/// threads there are.
+void runInParallel(std::int64_t count, std::int32_t threads, BlockWork work,
+                   std::int64_t longest = std::numeric_limits<std::int64_t>::max());
 
 } // namespace imbrex::launching

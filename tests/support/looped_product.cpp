@@ -16,6 +16,12 @@ namespace {
 
 std::string digits(std::int64_t value) { return std::to_string(value); }
 
+/// What products of such elements are added up in.
+std::string sumOf(const std::string &element) {
+  if (element == "i8" || element == "u8") return "i32";
+  return element == "bf16" || element == "f16" ? "f32" : element;
+}
+
 /// A matrix of a view: what lies between its rows is nobody's, what lies behind the last may not be
 /// touched.
 struct Matrix {
@@ -138,7 +144,8 @@ std::string textOf(const LoopedProduct &c) {
     if (c.heads > 0) return "%zero, " + row + ", %head, " + column;
     return (c.batch > 0 ? std::string("%zero, ") : "") + row + ", " + column;
   };
-  const std::string sums = tile(c.rows, c.columns, c.sum);
+  const std::string sum = sumOf(c.element);
+  const std::string sums = tile(c.rows, c.columns, sum);
   const std::string b = tile(c.depth, c.columns, c.element);
   const std::string along = c.ofB.empty() ? c.coordinate : c.ofB;
   const std::string padding = c.padding.empty() ? "" : ", padding = " + c.padding;
@@ -159,7 +166,7 @@ std::string textOf(const LoopedProduct &c) {
     transposes = "    %q = reshape %r : " + tile(c.columns, c.depth, c.element) +
                  "\n    %y = permute %q [order = [1, 0]] : " + b + "\n";
   return "kernel @product(%a: view<" + constant + c.element + ", " + rank + ">, %b: view<" +
-         constant + c.element + ", " + rank + ">, %c: view<" + c.sum + ", " + rank +
+         constant + c.element + ", " + rank + ">, %c: view<" + sum + ", " + rank +
          ">) stage tiles {\n" + "  %m = program_id : i32\n  %n = program_id [axis = 1] : i32\n" + //
          "  %head = program_id [axis = 2] : i32\n" +                                              //
          "  %zero = constant 0 : i64\n  %pad = cast %m : " + c.element + "\n" +                   //
@@ -179,7 +186,7 @@ std::string textOf(const LoopedProduct &c) {
                                boxOf(c.depth, c.columns, c.element) + "\n" + reshapesB) +
          c.between + "    %d = dot %x, %y, %s : " + sums + "\n" + c.behind + //
          "    yield " + c.yielded + "\n  } : " + sums + "\n" +               //
-         (isOfHeads ? "  %o = reshape %sums : " + boxOf(c.rows, c.columns, c.sum) + "\n" : "") +
+         (isOfHeads ? "  %o = reshape %sums : " + boxOf(c.rows, c.columns, sum) + "\n" : "") +
          (isOfHeads ? "  view.store %c, %o, " : "  view.store %c, %sums, ") + box("%m", "%n") +
          "\n}\n";
 }
@@ -197,7 +204,6 @@ LoopedProduct randomLoopedProduct(std::uint32_t seed) {
   std::mt19937 rng(seed);
   LoopedProduct c;
   c.element = oneOf<std::string>(rng, {"f32", "f32", "f32", "f64", "i32", "i8", "bf16"});
-  c.sum = c.element == "i8" ? "i32" : c.element == "bf16" ? "f32" : c.element;
   c.rows = oneOf<std::int64_t>(rng, {1, 4, 8, 16, 32});
   c.columns = oneOf<std::int64_t>(rng, {1, 8, 16, 64});
   c.depth = oneOf<std::int64_t>(rng, {1, 4, 8, 32, 256});

@@ -25,7 +25,7 @@ struct LoopedProduct {
   std::int64_t padA = 0, padB = 0, padC = 0;        // elements between rows
   std::int64_t apart = 1, apartC = 1;               // from an element of a row to the next
   ir::Grid grid{.extents = {2, 2, 1}};
-  std::string element = "f32", sum = "f32";
+  std::string element = "f32";
   std::string unit = "tiles"; // of boxes
   std::string unitOfB = {};   // if another one
   std::string padding = {};   // of boxes of a and b; `value` is another one for each row of blocks

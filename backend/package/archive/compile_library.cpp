@@ -278,11 +278,13 @@ bool compileLibrary(Library &library, const LibraryOptions &options, Diagnostics
   for (LibraryKernel *kernel : kernels)
     if (!compileForLaunches(library, *kernel, options, diagnostics)) return false;
   std::vector<Task> tasks = tasksOf(library, kernels, options);
-  launching::runInParallel(std::ssize(tasks), launching::threadCount(environment().numThreads),
-                           [&](std::int64_t first, std::int64_t last) {
-                             for (std::int64_t i = first; i < last; ++i)
-                               compile(tasks[static_cast<std::size_t>(i)]);
-                           });
+  constexpr std::int64_t kLongest = 1; // few tasks, of which neighbours may take long
+  launching::runInParallel(
+      std::ssize(tasks), launching::threadCount(environment().numThreads),
+      [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i) compile(tasks[static_cast<std::size_t>(i)]);
+      },
+      kLongest);
   std::size_t next = 0;
   for (LibraryKernel *kernel : kernels) {
     std::vector<LibraryCode> made;

@@ -140,8 +140,8 @@ TEST_CASE("b is read in place where its rows are near") {
     c.isWritable = true, c.grid.extents = {1, 1, 1};
     c.behind = "    %two = constant 2 : f32[32x128]\n    view.store %b, %two, %t, %n\n";
   });
-  with([](LoopedProduct &c) { c.element = c.sum = "f64"; });
-  with([](LoopedProduct &c) { c.element = c.sum = "i32"; });
+  with([](LoopedProduct &c) { c.element = "f64"; });
+  with([](LoopedProduct &c) { c.element = "i32"; });
 }
 
 TEST_CASE("blocks that need other panels do not take the last one's") {
@@ -245,7 +245,6 @@ TEST_CASE("boxes that end with their view wherever in a tile of AMX") {
              .padA = 5,
              .padC = 3,
              .element = element,
-             .sum = element == std::string("i8") ? "i32" : "f32",
              .high = 3,
              .first = 0,
              .isTransposed = isTransposed});

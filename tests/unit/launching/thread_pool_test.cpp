@@ -58,6 +58,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("no range is longer than it may be") {
+  constexpr std::int64_t kLongest = 3;
+  std::atomic<std::int64_t> run = 0, asLong = 0, longer = 0;
+  const auto work = [&](std::int64_t begin, std::int64_t end) {
+    run += end - begin;
+    asLong += end - begin == kLongest;
+    longer += end - begin > kLongest;
+  };
+  runInParallel(64 * threads, threads, work, kLongest);
+  CHECK(run == 64 * threads);
+  if (threads == 1) return; // who works alone takes all at once
+  CHECK(asLong > 0);
+  CHECK(longer == 0);
+}
+
 TEST_CASE("what a thread leaves of its part, others run") {
   if (threads < 2) {
     MESSAGE("SKIP: there is one processor");

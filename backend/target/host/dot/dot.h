@@ -14,7 +14,7 @@
 ///
 ///   micro-tile   rows x (vectors * lanes) sums stay in registers for all of k; each step of k
 ///                loads a few vectors of b and multiplies them with one broadcast element of a per
-///                row.
+///                row; matrix instructions multiply two columns of b with two rows of a (words.h).
 ///   panel        b is copied first, panel by panel: the columns of a micro-tile side by side for
 ///                all of k; or read where it is, if its rows are near each other. So the inner loop
 ///                reads b in order, whatever b's row stride. A panel stays in the first-level cache
@@ -24,7 +24,7 @@
 ///                *pieces* of one deeper product. The accumulator is read and written once.
 ///
 /// a is read where it is when its elements are already those of the sum, or fill words that the
-/// processor multiplies as they are: of bytes and of bf16 a word of a or of a panel may have
+/// processor multiplies as they are: of bytes, bf16 and f16 a word of a or of a panel may have
 /// several steps of k (words.h). Otherwise (other narrow types, tf32, split precisions) its rows
 /// are copied into scratch first, and converted. Where a has so few rows that one micro-tile has
 /// them all, each row of b is wanted once, and b is read where it is as well.

@@ -22,7 +22,7 @@ struct DotPlan {
   bool wantsRows;                      // copied ones of a; else a is read where it is
   bool wantsPanels;                    // of b; else b is read where it is
   std::int64_t lanes;                  // columns of a vector of sums
-  std::int64_t rowsTogether;           // and rows of it
+  std::int64_t rowsTogether;           // and rows of it: one or two
   std::int64_t vectors;                // beside each other in a micro-tile
   std::int64_t rows;                   // of a micro-tile
   std::int64_t rowsInHalves;           // at the end of m, in micro-tiles of half as many
@@ -31,7 +31,7 @@ struct DotPlan {
   ir::ElementKind copied; // what copies are of
   std::int64_t depth;     // of a copy, in its elements
   std::int64_t slice;     // of the depth, that all micro-tiles multiply before the next
-  ir::ElementKind word;   // what panels are of: such an element, or of what sums are
+  ir::ElementKind word;   // such an element of panels: as large as a sum, or as two
   std::int64_t wordBytes() const { return ir::info(word).bits / 8; }
   std::int64_t bytesA;          // of one part
   std::int64_t bytesB;          // of one part: all panels

@@ -227,7 +227,8 @@ private:
       for (std::int64_t v = 0; v < tile.vectors; ++v) {
         const auto first = static_cast<size_t>(i * tile.vectors + v);
         const auto second = i + 1 < tile.rows ? first + static_cast<size_t>(tile.vectors) : first;
-        sums.push_back(b_.CreateShuffleVector(rows[first], rows[second], lanesFrom(0, 2)));
+        sums.push_back(
+            b_.CreateShuffleVector(rows[first], rows[second], lanesFrom(0, plan_.rowsTogether)));
       }
     return sums;
   }
@@ -238,8 +239,8 @@ private:
     Carried rows;
     for (std::int64_t i = 0; i < tile.rows; ++i)
       for (std::int64_t v = 0; v < tile.vectors; ++v) {
-        Value *both = sums[static_cast<size_t>(i / 2 * tile.vectors + v)];
-        rows.push_back(b_.CreateShuffleVector(both, lanesFrom(i % 2, 1)));
+        Value *both = sums[static_cast<size_t>(i / plan_.rowsTogether * tile.vectors + v)];
+        rows.push_back(b_.CreateShuffleVector(both, lanesFrom(i % plan_.rowsTogether, 1)));
       }
     return rows;
   }

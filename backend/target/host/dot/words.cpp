@@ -57,7 +57,8 @@ WordProduct WordProducts::kindFor(const DotShape &shape, const VectorUnit &unit)
     return unit.hasMatrixBf16 && hasRowPairs ? WordProduct::MatrixBf16 : unit.ofBf16;
   }
   const bool areF16 = shape.a == ElementKind::F16 && shape.b == ElementKind::F16;
-  if (unit.hasAmxF16 && areF16 && fillsTiles(shape, WordProduct::AmxF16))
+  if (unit.hasAmxF16 && shape.sum == ElementKind::F32 && areF16 &&
+      fillsTiles(shape, WordProduct::AmxF16))
     return WordProduct::AmxF16;
   return WordProduct::Single;
 }
@@ -107,12 +108,12 @@ Value *WordProducts::splat(std::uint32_t word) {
 }
 
 Value *WordProducts::pieces(Value *words) {
-  const std::int64_t bits = (isOnMatrices(kind_) ? 64 : 32) / together(kind_);
+  const auto *type = llvm::cast<llvm::FixedVectorType>(words->getType());
+  const auto steps = static_cast<unsigned>(together(kind_));
   const bool areBf16 = kind_ == WordProduct::Bf16 || kind_ == WordProduct::MatrixBf16;
   llvm::Type *piece = areBf16 ? llvm::Type::getBFloatTy(b_.getContext())
-                              : b_.getIntNTy(static_cast<unsigned>(bits));
-  return b_.CreateBitCast(
-      words, llvm::FixedVectorType::get(piece, static_cast<unsigned>(lanes_ * 32 / bits)));
+                              : b_.getIntNTy(type->getScalarSizeInBits() / steps);
+  return b_.CreateBitCast(words, llvm::FixedVectorType::get(piece, type->getNumElements() * steps));
 }
 
 Value *WordProducts::ofA(Value *elements) {

@@ -15,12 +15,12 @@
 ///
 /// AMX multiplies 16 words of k at once, by instructions of its own (product.h).
 ///
-/// Of bf16, which narrower floats become without rounding, each product is exact and each sum
-/// rounded, as if added up one by one in either order, but that subnormal numbers, elements and
-/// sums alike, are taken for zeros (Intel SDM, VDPBF16PS, TDPBF16PS; Arm ARM, BFMMLA); of f16 the
-/// elements are not (TDPFP16PS). AArch64 adds
-/// up two products and adds that to the sum, both rounded to odd: the latter errs no more than two
-/// sums that are rounded to nearest, the former by at most 2^-23 of the products.
+/// Of bf16, which narrower floats become without rounding, and of f16 each product is exact. On x86
+/// each sum is rounded, as if added up one by one in either order; AArch64 adds up two products and
+/// adds that to the sum, both rounded to odd: the latter errs no more than two sums that are
+/// rounded to nearest, the former by at most 2^-23 of the products. Subnormal numbers, elements and
+/// sums alike, are taken for zeros (Intel SDM, VDPBF16PS, TDPBF16PS; Arm ARM, BFMMLA), but for
+/// elements of f16 (Intel SDM, TDPFP16PS).
 namespace imbrex::host {
 
 class WordProducts {
